@@ -262,6 +262,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _factors(add)
     _selectors(add)
     _composites(add)
     _studies(add)
@@ -420,8 +421,27 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     for loss in ("hinge", "squared_hinge"):
         for target in ("two", "three"):
             add(lambda loss=loss: svm.LinearSVC(loss=loss), target=target)
+    for kind in (L.BayesianRidge, L.ARDRegression):
+        add(lambda kind=kind: kind(method="em", compute_score=True), weight="counts")
+        add(lambda kind=kind: kind(fit_intercept=False), layout="csr")
+    add(lambda: L.ARDRegression(threshold_lambda=3.0))
+    add(lambda: L.BayesianLinearRegression(noise_variance=None), weight="counts")
+    add(lambda: L.BayesianLinearRegression(np.diag([1.0, 2, 3, 4]), prior_mean=[1, 0, 0, -1], fit_intercept=False))
     add(L.ThresholdClassifier, weight="counts")
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
+
+
+def _factors(add: Callable[..., None]) -> None:
+    D = decomposition
+    for loss in ("frobenius", "kullback-leibler", 1.5):
+        for kind in (D.NMF, D.MiniBatchNMF):
+            add(lambda kind=kind, loss=loss: kind(2, beta_loss=loss, max_iter=30, random_state=0))
+            add(
+                lambda kind=kind, loss=loss: kind(
+                    3, beta_loss=loss, max_iter=9, alpha_W=0.02, l1_ratio=0.4, init="random", random_state=1
+                )
+            )
+    add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
 
 
 def _clusters(add: Callable[..., None]) -> None:
@@ -689,6 +709,19 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: M.GridSearchCV(scaled(), {"m1__alpha": [0.1, 10.0]}, cv=3))
     add(lambda: M.GridSearchCV(L.LogisticRegression(), {"C": [0.1, 1.0]}, cv=3), target="three", weight="counts")
     add(_two(C.Pipeline, P.StandardScaler, lambda: M.GridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0]}, cv=2)))
+    add(lambda: M.HalvingGridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0, 10.0, 50.0]}, factor=2, cv=2, random_state=0))
+    add(
+        lambda: M.HalvingRandomSearchCV(
+            L.LogisticRegression(),
+            {"C": [0.1, 1.0, 5.0]},
+            resource="max_iter",
+            max_resources=90,
+            factor=2,
+            cv=2,
+            random_state=0,
+        ),
+        target="three",
+    )
     add(lambda: M.RandomizedSearchCV(L.Lasso(), {"alpha": [0.1, 0.5]}, n_iter=2, cv=2, random_state=0))
 
 

@@ -88,6 +88,7 @@ void bind_dense(nb::module_& module);
 void bind_ensemble(nb::module_& module);
 void bind_entries(nb::module_& module);
 void bind_factor(nb::module_& module);
+void bind_factors(nb::module_& module);
 void bind_folds(nb::module_& module);
 void bind_glm(nb::module_& module);
 void bind_groups(nb::module_& module);

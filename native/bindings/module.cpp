@@ -88,6 +88,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_dense(module);
     bind_entries(module);
     bind_factor(module);
+    bind_factors(module);
     bind_folds(module);
     bind_glm(module);
     bind_groups(module);

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from qed.core import _aliases, _missing
 from qed.core._errors import (
     CertificateError,
+    ClusterLost,
     ForgetError,
     InvalidData,
     InvalidParameter,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "STOP",
     "CertificateError",
+    "ClusterLost",
     "Estimator",
     "Event",
     "ForgetError",

@@ -1,5 +1,7 @@
 """Commands are tried with linear candidates: what is tried and chosen is tested elsewhere."""
 
+from dataclasses import replace
+
 import pytest
 
 from qed.model_selection._candidate import declared_candidates
@@ -7,7 +9,7 @@ from qed.study import _recipes
 
 
 def linear_candidates(task):
-    return [one for one in declared_candidates(task) if one.preparation != "trees"]
+    return [replace(one, refine=None) for one in declared_candidates(task) if one.preparation != "trees"]
 
 
 @pytest.fixture(autouse=True, scope="package")

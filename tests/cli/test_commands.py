@@ -453,5 +453,18 @@ def test_costs_choose_a_threshold(folder, tmp_path, capsys):
     text = page.read_text(encoding="utf-8")
     assert "Which threshold?" in text
     assert "0.04762" in text or "0.048" in text or "0.0476" in text  # 1 / 21
+    said = {}
+    for threshold in ("", "0.9"):
+        extra = ["--threshold", threshold] if threshold else []
+        assert main(["predict", str(tmp_path / "m.qed"), str(PENGUINS), "--json", "-q", *extra]) == 0
+        found = answer(capsys)["predictions"]
+        least = float(threshold or 1 / 21)
+        called = [share >= least for share in found["probability_male"]]
+        assert [one == "male" for one in found["prediction"]] == called
+        said[threshold] = sum(called)
+    assert said[""] > said["0.9"] > 0
+    assert main(["predict", str(tmp_path / "m.qed"), str(PENGUINS), "-q", "--threshold", "2"]) == 2
+    assert main(["predict", str(folder / "mass.qed"), str(PENGUINS), "-q", "--threshold", "0.2"]) == 2
+    assert "for models of two classes" in capsys.readouterr().err
     assert main([*words, "--force", "--cost", "fp=1"]) == 2
     assert "--cost fp=1" in capsys.readouterr().err

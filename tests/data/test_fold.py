@@ -71,7 +71,7 @@ def test_the_block_chooses_and_gives_back():
 
 def test_what_is_not_an_executor():
     assert isinstance(Processes(1), Executor)
-    for wrong in ("threads", 0, True, None, 2.5, Serial):
+    for wrong in ("thread", "dask://", "tcp://here:1", 0, True, None, 2.5, Serial):
         with pytest.raises(InvalidParameter), executor(wrong):
             pass
     assert [repr(Serial()), repr(Threads(2))] == ["Serial()", "Threads(2)"]

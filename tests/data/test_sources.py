@@ -85,7 +85,7 @@ def test_a_value_that_is_not_finite_is_named_by_its_row_in_the_table(named, weig
     source = ArraySource(X, np.ones(50), s if weighted else None, names=list("abc") if named else None, chunk_rows=20)
     where = f"row 37, column {repr('c') if named else 2}"
     with pytest.raises(InvalidData, match=rf"contains NaN: {where}\."):
-        fold(Positive(source), Moments.of)
+        fold(Positive(source, s) if weighted else source, Moments.of)
 
 
 def test_classes_that_are_whole_numbers_become_floats():

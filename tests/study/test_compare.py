@@ -157,7 +157,7 @@ def test_penguins_prefer_what_is_simple_when_asked():
     loaded = load_penguins()
     frame = pd.DataFrame(loaded.data[:, :3], columns=["a", "b", "c"]).assign(mass=loaded.target)
     found = study.fit(frame, "mass", budget=10, lean="simple")
-    assert found.winner.candidate.preparation in ("linear", "splines")
+    assert found.winner.candidate.preparation in ("linear", "splines", "interactions")
 
 
 def test_a_nearly_perfect_score_is_questioned():
@@ -210,3 +210,101 @@ def test_classes_that_are_numbers_come_back_as_numbers_and_are_checked():
     assert found.model.predict(frame).dtype == np.int64
     with pytest.raises(ModelFileError, match="no number"):
         replace(found.sheet.target, labels=np.array(["a", "2", "3"], object)).check()
+
+
+def texts(n=400, seed=0):
+    """Reviews whose words tell what was thought, among words that tell nothing."""
+    rng = np.random.default_rng(seed)
+    liked = rng.random(n) < 0.5
+    telling = np.where(liked, rng.choice(["lovely", "superb", "great"], n), rng.choice(["awful", "broken", "poor"], n))
+    plain = rng.choice(
+        [f"{a}{b}" for a in ("lamp", "chair", "door", "stone") for b in ("", "s", "like", "less")], (n, 6)
+    )
+    words = [" ".join(rng.permutation([one, *some])) for one, some in zip(telling, plain, strict=True)]
+    return pd.DataFrame({"review": words, "stars": rng.integers(1, 9, n), "liked": np.where(liked, "yes", "no")})
+
+
+def test_words_of_texts_are_weighed_by_how_rare_they_are():
+    found = study.fit(texts(), "liked", budget=3)
+    column = next(one for one in found.sheet.columns if one.name == "review")
+    assert column.kind == "text"
+    assert {"lovely", "awful", "lamp"} <= set(column.words)
+    assert found.held_out.scores["accuracy"].lower > 0.9
+    prepare = _recipes.preparation(found.sheet.columns, found.sheet.target, form="linear", most=25)
+    X = encode(read_table(texts(50, seed=1)), found.sheet.columns)
+    weighed = prepare.fit(X, np.arange(50) % 2).transformers_[-1]
+    assert weighed[0] == "words"
+    made = weighed[1].transform(X[:, weighed[2]])
+    np.testing.assert_allclose(np.sqrt(made.multiply(made).sum(axis=1)), 1)
+    told = found.model.predict({"review": ["a superb lamp and door, very lovely", None], "stars": [3, 4]})
+    assert told[0] == "yes"
+
+
+def test_trees_look_at_the_words_that_tell_most(monkeypatch):
+    monkeypatch.setattr(_recipes, "MOST_TREE_WORDS", 6)
+    found = study.fit(texts(), "liked", budget=1)
+    X = encode(read_table(texts()), found.sheet.columns)
+    y = (texts()["liked"] == "yes").to_numpy(float)
+    prepare = _recipes.preparation(found.sheet.columns, found.sheet.target, form="trees", most=25).fit(X, y)
+    _, chooser, places = next(part for part in prepare.transformers_ if part[0] == "words")
+    words = next(one for one in found.sheet.columns if one.name == "review").words
+    chosen = {words[places[at] - 2] for at in np.flatnonzero(chooser.get_support())}
+    assert chosen == {"lovely", "superb", "great", "awful", "broken", "poor"}
+
+
+def test_products_of_the_strongest_columns_are_a_candidate():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"]).assign(
+        side=rng.choice(["left", "right"], 600)
+    )
+    frame["y"] = frame["a"] * frame["b"] + frame["c"] * (frame["side"] == "left") + 0.1 * rng.normal(size=600)
+    found = study.fit(frame, "y", budget=5)
+    assert "interactions" in found.winner.title
+    assert found.held_out.scores["R²"].lower > 0.9
+    assert found.checked.is_accepted
+
+
+def rare_cases(n=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    share = 1 / (1 + np.exp(4 - 2 * x[:, 0]))
+    return pd.DataFrame(x, columns=["a", "b", "c"]).assign(case=np.where(rng.random(n) < share, "yes", "no"))
+
+
+def test_rare_classes_get_weights_and_costs_a_threshold(tmp_path):
+    frame = rare_cases()
+    found = study.fit(frame, "case", budget=3, costs=(1.0, 9.0))
+    titles = [one.title for one in found.comparison.entries]
+    assert any(one.startswith("calibrated class-weighted logistic regression") for one in titles)
+    assert found.sheet.target.threshold == pytest.approx(0.1)
+    shares = found.model.predict_proba(frame)[:, 1]
+    np.testing.assert_array_equal(found.model.predict(frame) == "yes", shares >= 0.1)
+    np.testing.assert_array_equal(found.held_out.predicted == 1, found.held_out.shares[:, 1] >= 0.1)
+    found.model.save(tmp_path / "model.qed")
+    assert study.load(tmp_path / "model.qed").sheet.target.threshold == pytest.approx(0.1)
+    # no class is rare: weights are not tried
+    even = _recipes.candidates(found.sheet.target, found.sheet.columns, np.arange(100) % 2)
+    assert not any("class-weighted" in one.title for one in even)
+    with pytest.raises(InvalidParameter, match="Costs must be"):
+        study.fit(frame, "case", costs=(0.0, 0.0))
+
+
+def test_the_best_is_varied_until_that_gains_nothing():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
+    frame["y"] = np.where(frame["a"] + frame["b"] + 0.3 * rng.normal(size=400) > 0, "up", "down")
+
+    def strong_only(task):
+        offered = [one for one in declared_candidates(task) if one.title == "logistic regression, strength 0.1"]
+        assert len(offered) == 1
+        return offered
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_recipes, "declared_candidates", strong_only)
+        found = study.fit(frame, "y", budget=10)
+    losses = {one.title: one.loss for one in found.comparison.entries if one.n_folds == 5}
+    assert found.winner.title != "logistic regression, strength 0.1"
+    assert losses[found.winner.title] < losses["logistic regression, strength 0.1"]
+    strengths = sorted(float(title.rsplit(" ", 1)[1]) for title in losses if "average" not in title)
+    best = float(found.winner.title.rsplit(" ", 1)[1])
+    assert strengths[0] < best < strengths[-1]  # the neighbours on both sides were tried

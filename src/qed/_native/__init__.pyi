@@ -1095,33 +1095,38 @@ def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | 
 
 def grow_boosted(
     x: RankedTable,
-    slope: Vector,
-    curvature: Vector,
-    counts: NDArray[np.uint32] | None,
-    rows: NDArray[np.uint32] | None,
+    classes: int,
+    rows: tuple[Vector, Vector, Vector | None, NDArray[np.uint32] | None],
+    scores: Vector | None,
     rule: tuple[int, int, int, float, float, int, int],
     monotone: NDArray[np.int8] | None,
     by_category: NDArray[np.uint8] | None,
     groups: list[list[int]],
 ) -> tuple[
-    NDArray[np.int32],
+    list[
+        tuple[
+            NDArray[np.int32],
+            Vector,
+            NDArray[np.uint8],
+            Vector,
+            Vector,
+            NDArray[np.int64],
+            NDArray[np.uint32],
+            Vector,
+            Vector,
+            NDArray[np.int32],
+        ]
+    ],
     Vector,
-    NDArray[np.uint8],
-    Vector,
-    Vector,
-    NDArray[np.int64],
-    NDArray[np.uint32],
-    Vector,
-    Vector,
-    NDArray[np.int32],
 ]:
-    """Grow one tree of a boosted sum over bins that lie eight columns together.
+    """Grow the trees of a round of boosting, one for each class, over bins that lie by row.
 
-    Rule: most leaves (0: any number), most depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
+    Rows: slopes and curvatures (rows × classes), weights that multiply them, whole counts. Rule: most leaves (0: any number), most
+    depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
 
-    Returns column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest`` does; inner
-    nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each leaf; and the
-    leaf of each row.
+    Returns for each tree column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest``
+    does; inner nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each
+    leaf; and, where no scores are given, the leaf of each row. Then the scores with what the trees add to them.
     """
 
 def loss_curve(loss: str, t: Vector, y: Vector, classes: int) -> tuple[Vector, Vector, Vector]:
@@ -1208,3 +1213,20 @@ def umap_cross_entropy(
     edges: Edges, y: Matrix64, curve: tuple[float, float], repulsion: float, rows: NDArray[np.int64]
 ) -> float:
     """What the layout lowers, summed over some rows."""
+def code_rows(
+    G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: bool, sweeps: int
+) -> int:
+    """Minimise w'(G + ridge)w / 2 − p'w + lasso |w| for each row p of P (n, k), over w >= 0 if ``positive``, by coordinates.
+
+    Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
+    of it, or after ``sweeps``; returns how many rows ended so. All three tables are in C order.
+    """
+
+def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: float) -> Vector:
+    """Codes (n, k) of rows by orthogonal matching pursuit from products G (k, k) and P (n, k).
+
+    Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.
+    """
+
+def tanh_rows(Z: Vector, slope: float) -> Vector:
+    """Replace Z (n, k), in C order, by tanh(slope Z), and return the sums of 1 − tanh² over the rows, (k,)."""

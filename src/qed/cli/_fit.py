@@ -57,6 +57,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             drop=drop,
             seed=options.seed,
             lean="simple" if options.simple else "best" if options.best else "",
+            costs=costs,
             command=_typed(),
             clock=clock,
         )

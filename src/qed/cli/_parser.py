@@ -10,8 +10,8 @@ from typing import NoReturn
 from qed.core._version import __version__
 
 DATA = (
-    "CSV, Parquet, JSON, Feather, Excel, SQLite or DuckDB file, compressed or not; - for standard input; or a query over files:"
-    " \"SELECT * FROM 'sales/*.parquet'\""
+    "CSV, Parquet, JSON, Feather, Excel, SQLite or DuckDB file, compressed or not; - for standard input; a query over files:"
+    " \"SELECT * FROM 'sales/*.parquet'\"; or postgresql://user@host/database"
 )
 
 
@@ -93,7 +93,7 @@ def _fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     lean.add_argument("--best", action="store_true", help="take the least error, whatever it is made of")
     made.add_argument(
         "--cost", default="", metavar="fp=1,fn=20",
-        help="what a false alarm and a missed case cost, of two classes: the page says which threshold is cheapest",
+        help="what a false alarm and a missed case cost, of two classes: predictions use the threshold that asks for",
     )  # fmt: skip
     made.add_argument("--out", "-o", default="model.qed", metavar="FILE", help="the model file (model.qed)")
     made.add_argument("--report", default="report.html", metavar="FILE", help="the page to show (report.html)")
@@ -117,6 +117,9 @@ def _predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     made.add_argument(
         "--intervals", action="store_true", help="add the ends of an interval that holds at least 90 % of new rows"
+    )
+    made.add_argument(
+        "--threshold", type=float, metavar="P", help="predict the second of two classes from this probability on"
     )
     made.add_argument("--no-probabilities", action="store_true", help="write classes without their probabilities")
     made.add_argument(

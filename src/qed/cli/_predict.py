@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +120,13 @@ def _counted(strange: dict[int, list[str]]) -> dict[str, Any]:
 
 def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
     """Return the prediction, and for classes their probabilities, for numbers an interval where one is asked for."""
+    from qed.study._losses import decided  # noqa: PLC0415
     from qed.study._model import typed_classes  # noqa: PLC0415
 
+    if options.threshold is not None and (model.sheet.target.task != "binary" or not 0 <= options.threshold <= 1):
+        raise InvalidParameter(
+            f"--threshold {options.threshold:g}: it is a probability between 0 and 1, for models of two classes."
+        )
     if options.intervals:
         half = model.sheet.story.scores.get("90 % of errors below")
         if half is None or len(model.classes_):
@@ -133,8 +139,10 @@ def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
             return {"prediction": said}
         low, high = model.sheet.target.possible
         return {"prediction": said, "lower": np.maximum(said - half, low), "upper": np.minimum(said + half, high)}
-    shares = model.answers(table)
-    found: Columns = {"prediction": typed_classes(model.sheet.target)[shares.argmax(axis=1)]}
+    shares, target = model.answers(table), model.sheet.target
+    if options.threshold is not None:
+        target = replace(target, threshold=options.threshold)
+    found: Columns = {"prediction": typed_classes(target)[decided(shares, target)]}
     if not options.no_probabilities:
         found |= {f"probability_{label}": shares[:, at] for at, label in enumerate(model.classes_)}
     return found

@@ -25,6 +25,7 @@ from qed.core import _missing
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
 from qed.core._errors import (
     CertificateError,
+    ClusterLost,
     ConvergenceWarning,
     DataConversionWarning,
     FitFailedWarning,
@@ -69,6 +70,7 @@ __all__ = [
     "Array",
     "CertificateError",
     "Classifier",
+    "ClusterLost",
     "Clusterer",
     "ConvergenceWarning",
     "DataConversionWarning",

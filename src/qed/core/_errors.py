@@ -12,6 +12,7 @@
     ├── ModelFileError      a model file is not readable or not trustworthy    (ValueError)
     ├── MemoryLimit         the work would exceed the memory limit             (MemoryError)
     ├── ForgetError         rows cannot be taken back out of a statistic       (ValueError)
+    ├── ClusterLost         the scheduler or the workers of a cluster are gone (RuntimeError)
     └── NotSupported        scikit-learn has it, qed has not                   (NotImplementedError)
 
     ConvergenceWarning      a fit stopped before its tolerance                 (UserWarning)
@@ -102,6 +103,10 @@ class MemoryLimit(MemoryError, QedError):  # in this order: MemoryError makes it
 
 class ForgetError(QedError, ValueError):
     """Rows cannot be taken back out of a statistic within its rounding bound."""
+
+
+class ClusterLost(QedError, RuntimeError):
+    """The cluster that computed cannot be reached any more, or its workers died; the model so far is kept where there is one."""
 
 
 class NotSupported(QedError, NotImplementedError):

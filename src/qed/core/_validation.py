@@ -167,7 +167,7 @@ def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset:
         )
     refuse_beside_source(model, y, sample_weight)
     require_source_target(model, source)
-    parts = [(chunk.y, chunk.s) for chunk in source.chunks()]
+    parts = list(source.each(_target_and_weight))
     target = np.concatenate([part for part, _ in parts])
     weight = None if parts[0][1] is None else np.concatenate([part for _, part in parts])
     n_rows = len(target)
@@ -181,6 +181,10 @@ def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset:
     learn_columns(model, schema.n_features, schema.names, reset=reset)
     listed = None if names is None else list(names)
     return FitData(source, numbers, _targets.weights(weight, n_rows), listed, n_rows, classes, warm, owner)
+
+
+def _target_and_weight(chunk: Any) -> tuple[Any, Any]:
+    return chunk.y, chunk.s
 
 
 def is_source(X: Any) -> bool:

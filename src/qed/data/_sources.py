@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from qed.core._errors import InvalidData, InvalidParameter
 from qed.data._chunk import FLOATS, Chunk, Origin, Schema, described
+from qed.data._fold import each
+from qed.data._parts import Changed, Whole, chunks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from qed.data._parts import Part
+
+A = TypeVar("A")
 
 
 @runtime_checkable
@@ -40,20 +47,59 @@ class Source(Protocol):
         """Read the rows from the first one."""
         ...
 
+    def parts(self) -> Sequence[Part]:
+        """Cut the source into parts, at least one, whose chunks are those of the source."""
+        ...
 
-class Positive:
+    def each(self, of: Callable[[Chunk], A]) -> Iterator[A]:
+        """Yield ``of(chunk)`` for all chunks, computed where the executor of the enclosing block computes."""
+        ...
+
+
+class Readable(ABC):
+    """What a source can do once it has parts."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """The columns, the same in every chunk."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int | None:
+        """How many rows there are, None when only reading can tell."""
+
+    @property
+    @abstractmethod
+    def in_memory(self) -> bool:
+        """Whether a chunk costs nothing to read."""
+
+    @abstractmethod
+    def parts(self) -> Sequence[Part]:
+        """Cut the source into parts, at least one, whose chunks are those of the source."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the rows from the first one."""
+        return chunks_of(self.parts())
+
+    def each(self, of: Callable[[Chunk], A]) -> Iterator[A]:
+        """Yield ``of(chunk)`` for all chunks, computed where the executor of the enclosing block computes."""
+        return each(self, of)
+
+
+class Positive(Readable):
     """The rows of another source that have a positive weight.
 
     Parameters
     ----------
     source : Source
         Where rows come from.
-    n_rows : int, optional
-        How many of them have a positive weight, if that is known.
+    weight : ndarray of shape (n,)
+        The weights of all its rows.
     """
 
-    def __init__(self, source: Source, n_rows: int | None = None) -> None:
-        self._source, self._n_rows = source, n_rows
+    def __init__(self, source: Source, weight: np.ndarray[Any, Any]) -> None:
+        self._source, self._weight = source, weight
 
     @property
     def schema(self) -> Schema:
@@ -61,27 +107,32 @@ class Positive:
         return self._source.schema
 
     @property
-    def n_rows(self) -> int | None:
-        """Rows of positive weight, None when only reading can tell."""
-        return self._n_rows
+    def n_rows(self) -> int:
+        """Rows of positive weight."""
+        return int(np.count_nonzero(self._weight))
 
     @property
     def in_memory(self) -> bool:
         """As the source says."""
         return self._source.in_memory
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Read the source, and leave out the rest."""
-        for chunk in self._source.chunks():
-            if chunk.s is None or chunk.s.all():
-                yield chunk
-            else:
-                used = np.flatnonzero(chunk.s)
-                origin = replace(chunk.origin or Origin(((0, "", 0),), ()), kept=used)
-                yield Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used], origin)
+    def parts(self) -> Sequence[Part]:
+        """Cut where the source cuts."""
+        parts = self._source.parts()
+        edges = np.cumsum([0, *(part.n_rows for part in parts)])
+        weights = np.split(self._weight, edges[1:-1])
+        return [Changed(part, _positive, int(np.count_nonzero(s))) for part, s in zip(parts, weights, strict=True)]
 
 
-class ArraySource:
+def _positive(chunk: Chunk) -> Chunk:
+    if chunk.s is None or chunk.s.all():
+        return chunk
+    used = np.flatnonzero(chunk.s)
+    origin = replace(chunk.origin or Origin(((0, "", 0),), ()), kept=used)
+    return Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used], origin)
+
+
+class ArraySource(Readable):
     """Arrays in memory, as they are: nothing is copied, a chunk is a view.
 
     Parameters
@@ -151,6 +202,10 @@ class ArraySource:
                 None if whole.s is None else whole.s[rows],
                 self._origin(start),
             )
+
+    def parts(self) -> Sequence[Part]:
+        """Give all rows as one part: they are here."""
+        return [Whole(self)]
 
     def _origin(self, first_row: int) -> Origin:
         return Origin(((0, "", first_row),), self._names or ())

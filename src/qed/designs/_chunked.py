@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.data import Chunk, Schema, Source, fold
+from qed.data._fold import each
+from qed.data._parts import Changed, paired_parts
+from qed.data._sources import Readable
 from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand, row_weights, taken_by_products
 from qed.designs._tables import table_design
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from qed.data import Executor
+    from qed.data._parts import Part
 
 
 class Chunked:
@@ -36,7 +40,7 @@ class Chunked:
     def __init__(self, source: Source, executor: Executor | int | None = None) -> None:
         self._source, self._executor = source, executor
         n = source.n_rows
-        self._n_rows = sum(chunk.n_rows for chunk in source.chunks()) if n is None else n
+        self._n_rows = sum(part.n_rows for part in source.parts()) if n is None else n
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,11 +70,10 @@ class Chunked:
         """Return the design of some rows, gathered into memory in one reading of the source."""
         index = np.arange(self._n_rows)[index]
         order = np.argsort(index, kind="stable")
-        wanted, parts, start = index[order], [], 0
-        for chunk in self._source.chunks():
-            first, last = np.searchsorted(wanted, [start, start + chunk.n_rows])
-            parts.append(chunk.X[wanted[first:last] - start])
-            start += chunk.n_rows
+        wanted, edges = index[order], np.cumsum([0, *(part.n_rows for part in self._source.parts())])
+        ends = np.searchsorted(wanted, edges)
+        picks = [wanted[a:b] - start for a, b, start in zip(ends[:-1], ends[1:], edges[:-1], strict=True)]
+        parts = list(each(Selected(self._source, picks), _table, self._executor))
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         if all(isinstance(part, np.ndarray) for part in parts):
@@ -115,7 +118,7 @@ class Chunked:
         return fold(Paired(self._source, u, c), of, self._executor).total()
 
 
-class Paired:
+class Paired(Readable):
     """A source whose chunks carry the rows of u and c that belong to them: u in place of `y`, c in place of `s`."""
 
     def __init__(self, source: Source, u: Matrix | None, c: Vector | None) -> None:
@@ -136,20 +139,12 @@ class Paired:
         """As the source says."""
         return self._source.in_memory
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Read the source, and cut u and c where it cuts."""
-        start = 0
-        for chunk in self._source.chunks():
-            rows = slice(start, start + chunk.n_rows)
-            start = rows.stop
-            yield replace(
-                chunk,
-                y=None if self._u is None else self._u[rows],
-                s=None if self._c is None else self._c[rows],
-            )
+    def parts(self) -> Sequence[Part]:
+        """Cut where the source cuts, u and c as well."""
+        return paired_parts(self._source.parts(), self._u, self._c)
 
 
-class Picked:
+class Picked(Readable):
     """A source of some columns of another."""
 
     def __init__(self, source: Source, index: np.ndarray[Any, Any]) -> None:
@@ -173,10 +168,69 @@ class Picked:
         """As the source says."""
         return self._source.in_memory
 
+    def parts(self) -> Sequence[Part]:
+        """Cut where the source cuts."""
+        return [Changed(part, partial(_picked, index=self._index)) for part in self._source.parts()]
+
+
+class Selected(Readable):
+    """A source of some rows of another: of each of its parts, those of the given numbers."""
+
+    def __init__(self, source: Source, picks: Sequence[np.ndarray[Any, Any]]) -> None:
+        self._source, self._picks = source, picks
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the source."""
+        return self._source.schema
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are left."""
+        return sum(len(pick) for pick in self._picks)
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+    def parts(self) -> Sequence[Part]:
+        """Cut where the source cuts."""
+        return [RowsOfPart(part, pick) for part, pick in zip(self._source.parts(), self._picks, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfPart:
+    """Some rows of a part, in their order."""
+
+    part: Part
+    pick: np.ndarray[Any, Any]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are left."""
+        return len(self.pick)
+
+    @property
+    def label(self) -> str:
+        """As the part says."""
+        return self.part.label
+
     def chunks(self) -> Iterator[Chunk]:
-        """Read the source, and keep these columns."""
-        for chunk in self._source.chunks():
-            yield replace(chunk, X=chunk.X[:, self._index])
+        """Read the part, and keep these rows."""
+        start = 0
+        for chunk in self.part.chunks():
+            first, last = np.searchsorted(self.pick, [start, start + chunk.n_rows])
+            yield Chunk(chunk.X[self.pick[first:last] - start])
+            start += chunk.n_rows
+
+
+def _table(chunk: Chunk) -> Any:
+    return chunk.X
+
+
+def _picked(chunk: Chunk, index: np.ndarray[Any, Any]) -> Chunk:
+    return replace(chunk, X=chunk.X[:, index])
 
 
 @dataclass(frozen=True, eq=False)

@@ -196,7 +196,7 @@ def _ends(source: Source, columns: NDArray[np.intp], p: int) -> tuple[Array, Arr
     low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
     features, targets = columns[columns < p], columns[columns >= p] - p
     k = len(features)
-    for chunk in source.chunks():
+    for chunk in source.chunks():  # rarely needed, and of few columns
         used = slice(None) if chunk.s is None else np.flatnonzero(chunk.s)
         if isinstance(chunk.X, np.ndarray):
             for at, column in enumerate(features):

@@ -1,3 +1,6 @@
+from qed.linear_model._ard_regression import ARDRegression as ARDRegression
+from qed.linear_model._bayesian_linear_regression import BayesianLinearRegression as BayesianLinearRegression
+from qed.linear_model._bayesian_ridge import BayesianRidge as BayesianRidge
 from qed.linear_model._best_subset import Subset as Subset
 from qed.linear_model._best_subset import best_subset as best_subset
 from qed.linear_model._best_subset import hard_thresholding as hard_thresholding
@@ -18,6 +21,8 @@ from qed.linear_model._group_lasso import GroupLasso as GroupLasso
 from qed.linear_model._group_lasso import GroupPath as GroupPath
 from qed.linear_model._group_lasso import group_lasso_path as group_lasso_path
 from qed.linear_model._huber_regressor import HuberRegressor as HuberRegressor
+from qed.linear_model._laplace import LaplaceApproximation as LaplaceApproximation
+from qed.linear_model._laplace import laplace_approximation as laplace_approximation
 from qed.linear_model._lasso import Lasso as Lasso
 from qed.linear_model._lasso_cv import ElasticNetCV as ElasticNetCV
 from qed.linear_model._lasso_cv import LassoCV as LassoCV

@@ -5,10 +5,12 @@ Penalty strengths are stated per row and in units of the target, so that a stren
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.calibration import CalibratedClassifierCV
 from qed.compose import TransformedTargetRegressor
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._huber_regressor import HuberRegressor
@@ -17,9 +19,11 @@ from qed.linear_model._logistic_regression import LogisticRegression
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
-from qed.model_selection._candidate import Candidate
+from qed.model_selection._candidate import CALIBRATION_FOLDS, RARE, Candidate, near_strengths
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qed.model_selection._candidate import TableTask
 
 WIDE_TABLE = 300  # columns: beyond, leave-one-out, which factors the table for every fold, costs more than trying a few strengths
@@ -39,10 +43,12 @@ def _regressors(task: TableTask) -> list[Candidate]:
         found += [_plain_ridge(alpha) for alpha in (1e-1, 1e-2, 1.0)]
     if splines:
         found.append(Candidate("linear regression with splines", "", _ridge, "splines"))
+        found.append(Candidate("linear regression with splines and interactions", "", _ridge, "interactions"))
     if task.is_positive:
         logs = [
             ("linear regression of the logarithm", "linear"),
             ("linear regression of the logarithm with splines", "splines"),
+            ("linear regression of the logarithm with splines and interactions", "interactions"),
         ]
         found += [
             Candidate(family, "", _ridge_of_logarithm, form)  # type: ignore[arg-type]
@@ -67,8 +73,14 @@ def _classifiers(task: TableTask) -> list[Candidate]:
         found += [
             _logistic(f"{kind} regression with splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)
         ]
+        found += [
+            _logistic(f"{kind} regression with splines and interactions", alpha, preparation="interactions")
+            for alpha in (1e-3, 1e-2)
+        ]
     found += others
     found += [_logistic(f"sparse {kind}", alpha, l1_ratio=1.0) for alpha in (3e-3, 1e-2, 1e-3)]
+    if task.rarest < RARE:
+        found += [_weighted_logistic(f"calibrated class-weighted {kind} regression", alpha) for alpha in (1e-2, 1e-3)]
     return found
 
 
@@ -87,11 +99,11 @@ def _huber(n_rows: int, spread: float) -> Any:
 
 
 def _plain_ridge(alpha: float) -> Candidate:
-    return Candidate("ridge regression", f"strength {alpha:g}", lambda n, _: Ridge(alpha=alpha * n))
+    return _penalised("ridge regression", alpha, _plain_ridge, lambda n, _: Ridge(alpha=alpha * n))
 
 
 def _lasso(alpha: float) -> Candidate:
-    return Candidate("lasso", f"strength {alpha:g}", lambda _, spread: Lasso(alpha=alpha * spread))
+    return _penalised("lasso", alpha, _lasso, lambda _, spread: Lasso(alpha=alpha * spread))
 
 
 def _elastic_net(alpha: float) -> Candidate:
@@ -99,15 +111,41 @@ def _elastic_net(alpha: float) -> Candidate:
         # absolute values scale with the target and squares do not: each part gets its own strength
         return ElasticNet(alpha=alpha * spread + alpha, l1_ratio=spread / (spread + 1))
 
-    return Candidate("elastic net", f"strength {alpha:g}", make)
+    return _penalised("elastic net", alpha, _elastic_net, make)
 
 
 def _poisson(family: str, alpha: float, preparation: Any = "linear") -> Candidate:
-    return Candidate(family, f"strength {alpha:g}", lambda *_: PoissonRegressor(alpha=alpha), preparation)
+    again = partial(_poisson, family, preparation=preparation)
+    return _penalised(family, alpha, again, lambda *_: PoissonRegressor(alpha=alpha), preparation)
 
 
 def _logistic(family: str, alpha: float, *, l1_ratio: float = 0.0, preparation: Any = "linear") -> Candidate:
     def make(n_rows: int, _: float) -> Any:
         return LogisticRegression(C=1 / (alpha * n_rows), l1_ratio=l1_ratio, tol=1e-6, solver="saga")
 
-    return Candidate(family, f"strength {alpha:g}", make, preparation)
+    return _penalised(
+        family, alpha, partial(_logistic, family, l1_ratio=l1_ratio, preparation=preparation), make, preparation
+    )
+
+
+def _weighted_logistic(family: str, alpha: float) -> Candidate:
+    """Give every class the same weight in the fit, and the probabilities their frequencies back on other folds."""
+
+    def make(n_rows: int, _: float) -> Any:
+        inner = LogisticRegression(C=1 / (alpha * n_rows), tol=1e-6, solver="saga", class_weight="balanced")
+        return CalibratedClassifierCV(inner, method="sigmoid", cv=CALIBRATION_FOLDS, ensemble=False)
+
+    return _penalised(family, alpha, partial(_weighted_logistic, family), make)
+
+
+def _penalised(
+    family: str,
+    alpha: float,
+    again: Callable[[float], Candidate],
+    make: Callable[[int, float], Any],
+    preparation: Any = "linear",
+) -> Candidate:
+    """Offer a model of one strength; where it is among the best, the strengths beside it are tried too."""
+    return Candidate(
+        family, f"strength {alpha:g}", make, preparation, refine=lambda: [again(one) for one in near_strengths(alpha)]
+    )

@@ -105,7 +105,7 @@ class TrainingData:
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
             y, weight = y[used], weight[used]
-        source = Positive(data.X, len(y))
+        source = data.X if data.weight is None else Positive(data.X, data.weight)
         seen = fingerprint_of_columns(source, y.reshape(len(y), -1), weight)
         require_range(source, seen, centred=centred)
         return cls._seen(design(source), y, weight, seen)

@@ -367,7 +367,13 @@ class GaussianMixture(Estimator, role="density_estimator"):
         z = rng.standard_normal((n_samples, p))
         if self.covariance_type in ("diag", "spherical"):
             return self.means_[labels] + z / found.whiten[labels], labels
-        factors = np.broadcast_to(np.linalg.cholesky(self.covariances_), (k, p, p))
+        try:
+            factors = np.broadcast_to(np.linalg.cholesky(self.covariances_), (k, p, p))
+        except np.linalg.LinAlgError as error:
+            raise InvalidData(
+                f"covariances_ of this {type(self).__name__} holds a matrix that is not positive definite, so nothing can be drawn"
+                " from it. Fit again, or load the model from its file."
+            ) from error
         starts = np.concatenate([[0], np.cumsum(counts)])
         rows = [z[starts[j] : starts[j + 1]] @ factors[j].T + self.means_[j] for j in range(k)]
         return np.vstack(rows), labels

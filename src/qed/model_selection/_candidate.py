@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LATER = 10  # priority
-Preparation = Literal["linear", "splines", "trees"]
+WEAKEST, STRONGEST = 1e-8, 10.0  # penalties, relative to the rows and the target
+RARE = 0.1  # share of a class below which class weights are worth a try
+CALIBRATION_FOLDS = 3  # of classifiers whose class weights distort probabilities
+Preparation = Literal["linear", "splines", "interactions", "trees"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class TableTask:
         Whether all targets are positive numbers that differ by factors, so that their logarithm is worth a try.
     n_codes : int
         So many leading columns of the preparation for trees are codes of categories.
+    rarest : float
+        The share of rows of the rarest class.
     """
 
     kind: str
@@ -45,6 +50,7 @@ class TableTask:
     has_splines: bool
     is_positive: bool = False
     n_codes: int = 0
+    rarest: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ class Candidate:
         What tells it from others of its family.
     make : function of (int, float)
         Returns the estimator for so many rows and a target of this standard deviation.
-    preparation : {"linear", "splines", "trees"}
-        What the columns become before it: numbers scaled and categories one-hot encoded, or numbers as splines besides, or, for
-        trees, numbers as they are with their gaps, and categories as codes in front of them.
+    preparation : {"linear", "splines", "interactions", "trees"}
+        What the columns become before it: numbers scaled and categories one-hot encoded; numbers as splines besides; products of
+        the strongest columns besides; or, for trees, numbers as they are with their gaps, and categories as codes in front of them.
     priority : int
         Candidates of a lower number are tried first; equal ones in the order of their declaration. From `LATER` on they are tried
         when all others are done and time is left.
@@ -69,6 +75,8 @@ class Candidate:
         Whether it predicts the same for every row.
     parts : tuple of (Candidate, float)
         Of an average of models: its members and their weights.
+    refine : function, optional
+        Returns variations that are worth a try where this one is among the best and time is left.
     """
 
     family: str
@@ -78,11 +86,18 @@ class Candidate:
     priority: int = 0
     is_constant: bool = False
     parts: tuple[tuple[Candidate, float], ...] = ()
+    refine: Callable[[], list[Candidate]] | None = None
 
     @property
     def title(self) -> str:
         """Family and detail."""
         return f"{self.family}, {self.detail}" if self.detail else self.family
+
+
+def near_strengths(alpha: float) -> list[float]:
+    """Return the next weaker and the next stronger penalty on the scale 1, 3, 10, 30 and so on."""
+    near = (float(f"{alpha / 3:.0e}"), float(f"{3.4 * alpha:.0e}"))
+    return [one for one in near if WEAKEST <= one <= STRONGEST]
 
 
 def declared_candidates(task: TableTask) -> list[Candidate]:

@@ -86,7 +86,7 @@ def cross_validate(
     require_error_score(error_score)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
-    table = Table(X, y, dict(params or {}))
+    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
     judged: Sequence[Judged] | None = None
     if not return_train_score and not return_estimator:
         together = judged_together(estimator, table, folds, [{}], scorers)
@@ -194,7 +194,7 @@ def cross_val_predict(
             "cross_val_predict only works for partitions: every row must be tested exactly once. Use KFold, or another splitter"
             " that does so."
         )
-    table = Table(X, y, dict(params or {}))
+    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
     classes = None if method == "predict" or y is None else np.unique(np.asarray(y))
 
     def predicted(pair: Any) -> Any:

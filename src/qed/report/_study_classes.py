@@ -29,13 +29,16 @@ def threshold_choice(study: Study, costs: tuple[float, float] | None) -> Section
     rows = tuple(_line(truth, share, mark, alarm, missed) for mark in marks)
     positive = str(target.labels[1])
     first = (
-        f"A row is called “{positive}” when its probability reaches a threshold; predictions use 0.5. If a false alarm costs"
-        f" {said(alarm)} and a missed “{positive}” {said(missed)}, honest probabilities ask for {said(fair)}, and on the"
-        f" {len(truth):,} rows kept aside {said(best)} was cheapest."
+        f"A row is called “{positive}” when its probability reaches a threshold; predictions use"
+        f" {said(target.threshold)}. If a false alarm costs {said(alarm)} and a missed “{positive}” {said(missed)}, honest"
+        f" probabilities ask for {said(fair)}, and on the {len(truth):,} rows kept aside {said(best)} was cheapest."
     )
     words = [first]
     if costs is None:
-        words.append("Other costs: qed fit … --cost fp=1,fn=20.")
+        words.append(
+            "Say what mistakes cost when you fit, --cost fp=1,fn=20, and predictions use the threshold that asks for; or choose one"
+            " when you predict: qed predict … --threshold 0.2."
+        )
     score = _average_precision(truth, share)
     words.append(
         f"Average precision is {score:.3f}; of a ranking by chance it is {np.mean(truth):.3f}, the share of “{positive}”."

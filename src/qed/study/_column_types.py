@@ -36,7 +36,9 @@ _IDENTIFIERS = re.compile(
 _UNITS = ("mm", "cm", "m", "km", "g", "kg", "mg", "lb", "oz", "s", "sec", "ms", "min", "h", "hours", "days", "years", "months",
           "eur", "usd", "gbp", "chf", "pct", "percent", "c", "f", "k", "w", "kw", "kwh", "v", "hz", "l", "ml", "gb",
           "mb")  # fmt: skip
-MOST_TEXT_WORDS = 40
+MOST_TEXT_WORDS = 1000
+FEWEST_TEXT_WORDS = 40  # that are looked for even where there are many rows
+TEXT_CELLS = 40_000_000  # numbers that the words of one text column may take: 320 MB
 MANY_LEVELS = 25  # beyond, single levels are too rare for a coefficient of their own
 ROWS_OF_A_LEVEL = 4  # on average, below which the mean of a level is noise
 LARGEST = 1e60  # errors are squared, and spreads of squares again
@@ -268,6 +270,7 @@ def _is_copy(column: RawColumn, distinct: int, target: RawColumn) -> bool:
 
 def _frequent_words(words: list[str], counts: Array) -> list[str]:
     """Return the words that most entries of a text hold, longest of a tie first; very common ones tell nothing."""
+    most = max(FEWEST_TEXT_WORDS, min(MOST_TEXT_WORDS, TEXT_CELLS // max(1, int(counts.sum()))))
     often: dict[str, int] = {}
     sample = np.argsort(-counts, kind="stable")[:20_000]
     for at in sample:
@@ -275,7 +278,7 @@ def _frequent_words(words: list[str], counts: Array) -> list[str]:
             often[token] = often.get(token, 0) + int(counts[at])
     total = int(counts[sample].sum())
     useful = [word for word, count in often.items() if 5 <= count < 0.6 * total]
-    return sorted(sorted(useful, key=lambda word: (-often[word], word))[:MOST_TEXT_WORDS])
+    return sorted(sorted(useful, key=lambda word: (-often[word], word))[:most])
 
 
 def tokens(entry: str) -> frozenset[str]:

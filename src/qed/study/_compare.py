@@ -105,7 +105,9 @@ def compare(
         limit = min(row_limit(one, data.columns, data.most) for one in alive)
         larger = [n for n in _stages(n_all) if n > n_rows]
         if not larger or n_rows >= limit:
+            stage.refine(best_only=True)
             stage.judge_later(later)
+            stage.refine()
             break
         n_rows = min(larger[0], limit)
     stage.blend()

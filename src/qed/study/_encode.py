@@ -9,6 +9,7 @@ import numpy as np
 from qed.core import InvalidData
 from qed.study._column_types import NO, YES, tokens
 from qed.study._number_formats import DATE_FORMS, FORM_WORDS, moments_of, numbers_of
+from qed.study._schema import TEXT_NUMBERS
 from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:
@@ -144,15 +145,19 @@ def _other_form(raw: RawColumn, column: ColumnSchema) -> list[str]:
 
 
 def _fill_text(block: Array, raw: RawColumn, column: ColumnSchema) -> None:
+    """Note the length of each text, and which of the words it holds; a gap is an empty text."""
+    from qed.core._tables import csr  # noqa: PLC0415  (loads SciPy)
+
     codes, words = raw.worded().as_words()
-    known = {word: at + 2 for at, word in enumerate(column.words)}
-    table = np.zeros((len(words) + 1, block.shape[1]))
-    for at, entry in enumerate(words):
-        table[at, 0], table[at, 1] = np.log1p(len(entry)), np.log1p(entry.count(" "))
-        for token in tokens(entry):
-            if token in known:
-                table[at, known[token]] = 1.0
-    block[:] = table[codes]  # a gap is an empty text
+    known = {word: at for at, word in enumerate(column.words)}
+    sizes = np.array([(len(entry), entry.count(" ")) for entry in words] + [(0, 0)], np.float64)
+    block[:, :TEXT_NUMBERS] = np.log1p(sizes)[codes]
+    held = [[known[token] for token in tokens(entry) if token in known] for entry in words] + [[]]
+    ends = np.cumsum([0, *map(len, held)])
+    places = np.fromiter((at for one in held for at in one), np.int32, ends[-1])
+    block[:, TEXT_NUMBERS:] = 0.0
+    found = csr(np.ones(ends[-1]), places, ends, (len(held), len(known)))[codes].tocoo()
+    block[found.row, TEXT_NUMBERS + found.col] = 1.0
 
 
 def feature_names(columns: Sequence[ColumnSchema]) -> list[str]:

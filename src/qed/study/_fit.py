@@ -116,6 +116,7 @@ def fit(
     drop: Sequence[str] = (),
     seed: int = 0,
     lean: str = "",
+    costs: tuple[float, float] | None = None,
     command: str = "",
     clock: Clock | None = None,
 ) -> Study:
@@ -140,6 +141,9 @@ def fit(
     lean : {"", "simple", "best"}
         "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
         that one too, but an average of models only where it gains more than one standard error.
+    costs : tuple of float, optional
+        What a false alarm and a missed case cost, for a target of two classes: the second class is then predicted from the
+        probability on at which that costs less on average than predicting the first.
     command : str
         What was typed, for the record.
     clock : Clock, optional
@@ -161,7 +165,7 @@ def fit(
     if lean not in ("", "simple", "best"):
         raise InvalidParameter(f"lean must be '', 'simple' or 'best', got {lean!r}.")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is infinite, and loses
-        return _studied(table, target, task, types or {}, drop, seed, lean, command, clock)
+        return _studied(table, target, task, types or {}, drop, seed, lean, costs, command, clock)
 
 
 def _studied(
@@ -172,6 +176,7 @@ def _studied(
     drop: Sequence[str],
     seed: int,
     lean: str,
+    costs: tuple[float, float] | None,
     command: str,
     clock: Clock,
 ) -> Study:
@@ -180,11 +185,22 @@ def _studied(
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
+    sheet = _with_costs(sheet, costs)
     X = encode(rows, sheet.columns)
     work = _Work(X, y, rows, sheet, clock, seed, lean)
     work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
+
+
+def _with_costs(sheet: TableSchema, costs: tuple[float, float] | None) -> TableSchema:
+    """Set the threshold of least expected cost, where p times the cost of a miss equals (1 - p) times that of an alarm."""
+    if costs is None or sheet.target.task != "binary":
+        return sheet
+    alarm, missed = costs
+    if not (alarm >= 0 and missed >= 0 and 0 < alarm + missed < float("inf")):
+        raise InvalidParameter(f"Costs must be two numbers of at least zero, and not both zero, got {costs}.")
+    return replace(sheet, target=replace(sheet.target, threshold=alarm / (alarm + missed)))
 
 
 def _understood(
@@ -320,7 +336,7 @@ class _Work:
                 f"Reading the table took {clock.spent:.1f} s of {clock.budget:g} s, so that one model was fitted and nothing"
                 " compared. Give it more time with --budget."
             )
-        self.options = candidates(sheet.target, sheet.columns)
+        self.options = candidates(sheet.target, sheet.columns, y)
         n = len(y)
         self.most = most_categories(sheet.columns, n)
         self.order = shuffled(X, y, seed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.study._effects import Effect, effects
-from qed.study._losses import FLOOR, answers, row_losses
+from qed.study._losses import FLOOR, answers, decided, row_losses
 from qed.study._raw import text_of
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def judge(
     """
     said = answers(model, X, target)
     shares = None if target.task == "regression" else said
-    predicted = said if shares is None else shares.argmax(axis=1).astype(np.float64)
+    predicted = said if shares is None else decided(shares, target).astype(np.float64)
     if shares is None:
         guess: Any = np.full(len(y), float(constant))
         guessed_shares = None

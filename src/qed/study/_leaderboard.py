@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from qed.model_selection._candidate import Candidate
 
 CHANCE = 2.0  # standard errors of a gain that the best of many candidates may have by luck
+ORDER = ("linear", "splines", "interactions", "trees")  # from simple to complex
 FIXED = 0.02  # seconds of a fit that do not grow with its rows
 
 
@@ -99,11 +100,11 @@ class Comparison:
 
 
 def _complexity(entry: Entry) -> tuple[int, int, float]:
-    """Order candidates from simple to complex: lines, splines, trees, averages."""
+    """Order candidates from simple to complex: lines, splines, interactions, trees, averages."""
     candidate = entry.candidate
     if candidate is None or candidate.is_constant:
         return 0, 0, entry.loss
-    return 1 + len(candidate.parts), ("linear", "splines", "trees").index(candidate.preparation), entry.loss
+    return 1 + len(candidate.parts), ORDER.index(candidate.preparation), entry.loss
 
 
 def cost_of_a_row(entry: Entry) -> float:

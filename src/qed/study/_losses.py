@@ -24,9 +24,16 @@ def answers(model: Any, X: Array, target: TargetSchema) -> Array:
 def probabilities(model: Any, X: Array, target: TargetSchema) -> Array:
     """Return the probabilities of all classes, also of those that a fold has not seen."""
     found = np.asarray(model.predict_proba(X), np.float64)
-    out = np.zeros((len(X), len(target.labels)))
+    out = np.zeros((len(found), len(target.labels)))
     out[:, np.asarray(model.classes_, np.int64)] = found
     return out
+
+
+def decided(shares: Array, target: TargetSchema) -> Array:
+    """Return the number of the class that is predicted: the most probable one; of two, the second from its threshold on."""
+    if target.task != "binary" or target.threshold == 0.5:
+        return np.asarray(shares.argmax(axis=1))
+    return np.asarray(shares[:, 1] >= target.threshold).astype(np.int64)
 
 
 def row_losses(model: Any, X: Array, y: Array, target: TargetSchema) -> Array:

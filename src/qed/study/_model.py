@@ -13,7 +13,7 @@ from qed.core._persistence import load as load_estimator
 from qed.study._column_types import YES
 from qed.study._contributions import BACKGROUND, FEWEST_ROWS, explained
 from qed.study._encode import encode
-from qed.study._losses import answers
+from qed.study._losses import answers, decided
 from qed.study._source import BLOCK, read_table
 from qed.study._task import encode_target
 from qed.study._unseen import Unseen
@@ -119,7 +119,7 @@ class TableModel:
             Numbers, or labels: words, or what the table held, such as True and False or whole numbers.
         """
         if len(self.classes_):
-            return np.asarray(typed_classes(self.sheet.target)[self.predict_proba(table).argmax(axis=1)])
+            return np.asarray(typed_classes(self.sheet.target)[decided(self.predict_proba(table), self.sheet.target)])
         return self.answers(read_table(table).blocks(BLOCK))
 
     def lacking(self, table: Any) -> list[str]:
@@ -143,7 +143,7 @@ class TableModel:
         rows, y = usable_rows(read_table(table), self.sheet)
         said = self.answers(rows.blocks(BLOCK))
         if len(self.classes_):
-            return float(np.mean(said.argmax(axis=1) == y))
+            return float(np.mean(decided(said, self.sheet.target) == y))
         total = float(np.sum((y - y.mean()) ** 2))
         return 1.0 - float(np.sum((y - said) ** 2)) / total if total > 0 else float("nan")
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.model_selection._candidate import Candidate, TableTask, declared_candidates
 from qed.study._column_types import MANY_LEVELS
+from qed.study._schema import TEXT_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 MOST_CATEGORIES = MANY_LEVELS
 MOST_CODES = 254  # categories that boosting can tell apart
+MOST_TREE_WORDS = 100  # of texts: each split looks at all columns, and few words tell much
 CURVE_KNOTS = 5
+STRONGEST = 8  # columns whose products are tried: 28 pairs
 FEWEST_FOR_A_CURVE = 12  # distinct values below which a column stays straight
 SEED = 0  # of the folds that means of the target come from
 
@@ -32,11 +35,14 @@ def constant(target: TargetSchema) -> Candidate:
     return Candidate("majority class", "", lambda *_: DummyClassifier(strategy="prior"), is_constant=True)
 
 
-def candidates(target: TargetSchema, columns: Sequence[ColumnSchema]) -> list[Candidate]:
-    """List what all families offer for this table, most promising first."""
+def candidates(target: TargetSchema, columns: Sequence[ColumnSchema], y: Any = None) -> list[Candidate]:
+    """List what all families offer for this table, most promising first; ``y`` tells how rare the rarest class is."""
+    rarest = 1.0
+    if y is not None and target.task != "regression":
+        rarest = float(np.bincount(np.asarray(y, np.int64), minlength=len(target.labels)).min() / len(y))
     width = prepared_width(columns, MOST_CATEGORIES, form="linear")
     codes = len(_places(columns, form="trees")["category"])
-    task = TableTask(target.task, target.counts, width, any(map(_may_bend, columns)), target.is_positive, codes)
+    task = TableTask(target.task, target.counts, width, any(map(_may_bend, columns)), target.is_positive, codes, rarest)
     return declared_candidates(task)
 
 
@@ -56,11 +62,12 @@ def prepared_width(columns: Sequence[ColumnSchema], most: int, *, form: Preparat
         elif column.kind == "date":
             width += 5 if form == "trees" else 7
         elif column.kind == "text":
-            width += column.width
+            width += min(column.width, MOST_TREE_WORDS + 2) if form == "trees" else column.width
         else:
             marks = form != "trees" and column.missing > 0
-            width += 1 + marks + (CURVE_KNOTS + 1 if form == "splines" and _may_bend(column) else 0)
-    return width
+            bends = form in ("splines", "interactions") and _may_bend(column)
+            width += 1 + marks + (CURVE_KNOTS + 1 if bends else 0)
+    return width + (STRONGEST * (STRONGEST - 1) // 2 if form == "interactions" else 0)
 
 
 def pipeline(
@@ -102,8 +109,10 @@ def preparation(
     from qed.compose import ColumnTransformer  # noqa: PLC0415
     from qed.preprocessing import TargetEncoder  # noqa: PLC0415
 
-    places = _places(columns, form=form)
-    parts = _for_trees(places) if form == "trees" else _for_linear(places, most)
+    places = _places(columns, form="splines" if form == "interactions" else form)
+    parts = _for_trees(places, target) if form == "trees" else _for_linear(places, most)
+    if form == "interactions":
+        parts.append(("products", _products(_places(columns, form="linear"), target, most), _all_of(columns)))
     if places["repeats"]:
         kind = {"regression": "continuous"}.get(target.task, target.task)
         means: Any = TargetEncoder(target_type=kind, random_state=SEED)  # type: ignore[arg-type]
@@ -111,6 +120,32 @@ def preparation(
             means = _scaled(means)
         parts.append(("means", means, places["repeats"]))
     return ColumnTransformer(parts)
+
+
+def _all_of(columns: Sequence[ColumnSchema]) -> list[int]:
+    return list(range(sum(column.width for column in columns)))
+
+
+def _products(places: dict[str, list[int]], target: TargetSchema, most: int) -> Any:
+    """Multiply the columns that tell most about the target, each by itself, two by two."""
+    from qed.compose import ColumnTransformer, Pipeline  # noqa: PLC0415
+    from qed.preprocessing import PolynomialFeatures  # noqa: PLC0415
+
+    plain = ColumnTransformer([part for part in _for_linear(places, most) if part[0] != "words"])
+    return Pipeline(
+        [
+            ("columns", plain),
+            ("strongest", _strongest(target, STRONGEST)),
+            ("pairs", PolynomialFeatures((2, 2), interaction_only=True, include_bias=False)),
+        ]
+    )
+
+
+def _strongest(target: TargetSchema, most: int) -> Any:
+    """Choose columns by the test of each alone."""
+    from qed.feature_selection import SelectKBest, f_classif, f_regression  # noqa: PLC0415
+
+    return SelectKBest(f_regression if target.task == "regression" else f_classif, k=most)
 
 
 def _scaled(*steps: Any) -> Any:
@@ -123,7 +158,14 @@ def _scaled(*steps: Any) -> Any:
 
 def _for_linear(places: dict[str, list[int]], most: int) -> list[tuple[str, Any, list[int]]]:
     """Fill and mark gaps, scale numbers, take categories and dates apart; splines stay level beyond the range of the fit."""
-    from qed.preprocessing import DateFeatures, OneHotEncoder, SimpleImputer, SplineTransformer, StandardScaler  # noqa: PLC0415
+    from qed.preprocessing import (  # noqa: PLC0415
+        DateFeatures,
+        OneHotEncoder,
+        SimpleImputer,
+        SplineTransformer,
+        StandardScaler,
+        TfidfTransformer,
+    )
 
     parts: list[tuple[str, Any, list[int]]] = []
     if places["number"]:
@@ -145,10 +187,12 @@ def _for_linear(places: dict[str, list[int]], most: int) -> list[tuple[str, Any,
         parts.append(("dates", _scaled(dates, fill), places["date"]))
     if places["text"]:
         parts.append(("texts", StandardScaler(), places["text"]))
+    if places["words"]:
+        parts.append(("words", TfidfTransformer(), places["words"]))
     return parts
 
 
-def _for_trees(places: dict[str, list[int]]) -> list[tuple[str, Any, list[int]]]:
+def _for_trees(places: dict[str, list[int]], target: TargetSchema) -> list[tuple[str, Any, list[int]]]:
     """Leave numbers as they are, gaps and all; categories become codes and stand first, where boosting looks for them."""
     from qed.preprocessing import DateFeatures, OrdinalEncoder  # noqa: PLC0415
 
@@ -161,16 +205,19 @@ def _for_trees(places: dict[str, list[int]]) -> list[tuple[str, Any, list[int]]]
             max_categories=MOST_CODES,
         )
         parts.append(("categories", codes, places["category"]))
-    plain = sorted(places["number"] + places["yes/no"] + places["text"])
+    many = len(places["words"]) > MOST_TREE_WORDS
+    plain = sorted(places["number"] + places["yes/no"] + places["text"] + ([] if many else places["words"]))
     if plain:
         parts.append(("numbers", "passthrough", plain))
+    if many:
+        parts.append(("words", _strongest(target, MOST_TREE_WORDS), places["words"]))
     if places["date"]:
         parts.append(("dates", DateFeatures(["days_since", "dayofyear", "month", "weekday", "hour"]), places["date"]))
     return parts
 
 
 def _places(columns: Sequence[ColumnSchema], *, form: Preparation) -> dict[str, list[int]]:
-    names = ("number", "curve", "yes/no", "category", "date", "text", "repeats")
+    names = ("number", "curve", "yes/no", "category", "date", "text", "words", "repeats")
     found: dict[str, list[int]] = {name: [] for name in names}
     at = 0
     for column in columns:
@@ -180,7 +227,10 @@ def _places(columns: Sequence[ColumnSchema], *, form: Preparation) -> dict[str, 
             if curved:
                 found["curve"].append(at)
             # splines hold straight lines too; a column with gaps stays for the mark of its gaps
-            if not (curved and column.missing == 0):
+            if kind == "text":  # two numbers about its length, then its words
+                found["text"] += range(at, at + TEXT_NUMBERS)
+                found["words"] += range(at + TEXT_NUMBERS, at + column.width)
+            elif not (curved and column.missing == 0):
                 found[kind] += range(at, at + column.width)
             if column.repeats:
                 found["repeats"].append(at)

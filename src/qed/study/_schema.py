@@ -21,6 +21,7 @@ KINDS = ("number", "code", "category", "yes/no", "date", "text", "identifier", "
 UNUSED = frozenset({"identifier", "constant", "copy", "dropped", "nested"})
 TASKS = ("regression", "binary", "multiclass")
 MOST_WORDS = 100_000
+TEXT_NUMBERS = 2  # about the length of a text, before its words
 FACTORS = 3.0  # greatest over least target from which on errors may well grow with the target
 
 
@@ -80,7 +81,7 @@ class ColumnSchema:
         """How many numbers it becomes in front of the pipeline."""
         if not self.is_used:
             return 0
-        return 2 + len(self.words) if self.kind == "text" else 1
+        return TEXT_NUMBERS + len(self.words) if self.kind == "text" else 1
 
     def check(self) -> None:
         """Refuse what no table can have."""
@@ -117,6 +118,8 @@ class TargetSchema:
         The least and the greatest number at the fit.
     entries : {"word", "truth", "whole", "number"}
         What its entries are, so that predicted classes come back as what the table holds.
+    threshold : float
+        The probability from which on the second of two classes is predicted.
     """
 
     name: str
@@ -129,6 +132,7 @@ class TargetSchema:
     low: float = math.nan
     high: float = math.nan
     entries: str = "word"
+    threshold: float = 0.5
 
     @property
     def possible(self) -> tuple[float, float]:
@@ -152,6 +156,7 @@ class TargetSchema:
         if self.entries in ("whole", "number"):
             expect(all(_is_number(word) for word in self.labels), "a label is no number, and the target holds numbers")
         expect(not self.low > self.high, "the least number of the target is above its greatest")
+        expect(0 <= self.threshold <= 1, "the threshold is no probability")
         expect(self.task in TASKS, f"the task is the unknown {self.task[:40]!r}")
         expect_array(self.labels, "the labels of the target", kinds="O", shape=(None,))
         expect(all(type(word) is str for word in self.labels), "a label is no word")

@@ -33,6 +33,8 @@ FOLDS = 5
 CLEARLY = 3.0  # standard errors behind the best, row by row, after which a candidate is given up
 PERHAPS = 2.0  # likewise, to take part among more rows
 MOST_ALIVE = 8
+PATIENCE = 10  # variations in a row that gain nothing
+GAIN = 0.1  # of a standard error: less is luck
 MEMBERS = 3.0  # of an average of models: what time is kept for before further candidates are tried
 
 
@@ -108,18 +110,60 @@ class Stage:
         return True
 
     def judge_later(self, later: Sequence[Candidate]) -> None:
-        """Try further candidates, one after the other on all folds, as long as there is time."""
-        with Progress("comparing", len(later) * len(self.folds)) as progress:
-            for one in later:
-                self.said[one], self.seconds[one] = [], math.inf
-                self.alive.append(one)
-                for test in self.folds:
-                    if one not in self.said:  # it could not be fitted
-                        break
-                    if self._is_late(MEMBERS) or not self._fold([one], self._others(test), test, progress):
-                        self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != one]
-                        self._forget(one)
-                        return
+        """Try further candidates of families that are still alive, one after the other, as long as there is time."""
+        families = {one.family for one in self.alive}
+        for one in later:
+            if one.family in families and not self._tried(one):
+                return
+
+    def refine(self, *, best_only: bool = False) -> None:
+        """Vary the best candidate, then those within one standard error of it, until that gains nothing any more."""
+        fruitless, known = 0, {one.title for one in self.said}
+        while fruitless < PATIENCE:
+            one = self._next_variation(known, best_only=best_only)
+            if one is None:
+                return
+            known.add(one.title)
+            before = self.into.best.loss
+            if not self._tried(one):
+                return
+            level = [error for _, _, error in self._behind(len(self.folds)) if error > 0]
+            fruitless = 0 if before - self.into.best.loss > GAIN * min(level, default=0.0) else fruitless + 1
+
+    def _next_variation(self, known: set[str], *, best_only: bool) -> Candidate | None:
+        for one, gap, error in self._behind(len(self.folds))[: 1 if best_only else None]:
+            if gap > error or one.refine is None:
+                continue
+            fresh = [other for other in one.refine() if other.title not in known]
+            if fresh:
+                return fresh[0]
+        return None
+
+    def _tried(self, one: Candidate) -> bool:
+        """Judge one more candidate, fold by fold until it is clearly behind; False when there is no time."""
+        self.said[one], self.seconds[one] = [], math.inf
+        self.alive.append(one)
+        with Progress("comparing", len(self.folds)) as progress:
+            for at, test in enumerate(self.folds):
+                if self._is_late(MEMBERS) or not self._fold([one], self._others(test), test, progress):
+                    self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != one]
+                    self._forget(one)
+                    return False
+                if one not in self.said:  # it could not be fitted
+                    return True
+                if at + 1 < len(self.folds) and self._is_clearly_behind(one, at + 1):
+                    self._forget(one)
+                    return True
+        return True
+
+    def _is_clearly_behind(self, one: Candidate, n_folds: int) -> bool:
+        """Compare with the best on the rows that both have met."""
+        best = self.into.best.candidate
+        if best is None or best == one or len(self.said.get(best, [])) < n_folds:
+            return False
+        theirs = self._losses(best)[: len(self._losses(one))]
+        gaps = self._losses(one) - theirs
+        return float(gaps.mean()) > CLEARLY * float(gaps.std() / math.sqrt(len(gaps)))
 
     def _others(self, test: Array) -> Array:
         train = np.ones(len(self.y), bool)

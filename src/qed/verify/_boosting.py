@@ -219,9 +219,9 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
         if loss == "squared_error":
             value, slope = r**2 / 2, -r
         elif loss == "absolute_error":
-            value, slope = np.abs(r), -np.sign(r)
+            value, slope = np.abs(r), np.where(r < 0, 1.0, -1.0)
         elif loss == "quantile":
-            value, slope = np.maximum(level * r, (level - 1) * r), np.where(r > 0, -level, 1 - level)
+            value, slope = np.maximum(level * r, (level - 1) * r), np.where(r < 0, 1 - level, -level)
         else:
             far = np.abs(r) > level
             value = np.where(far, level * np.abs(r) - level**2 / 2, r**2 / 2)

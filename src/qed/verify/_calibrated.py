@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._records import public_name
-from qed.verify._parts import Part, _folds, _numbered, _refuse, _rows_of, _weight_for
+from qed.verify._answers._composites import curve_scores
+from qed.verify._blocks import rows_of
+from qed.verify._part import Part, folds_of, numbered, refuse, weight_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,19 +21,19 @@ CURVES = {"isotonic": "qed.calibration.IsotonicRegression", "sigmoid": "qed.line
 
 def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     """Yield the classifiers, each followed by its curves with the scores of rows that it has not seen."""
-    target, state = _numbered(model, y), vars(model)
-    fold = _folds(model, len(target), model.cv)
+    target, state = numbered(model, y), vars(model)
+    fold = folds_of(model, len(target), model.cv)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     count = int(fold.max()) + 1
     frozen = type(model.estimator).__name__ == "FrozenEstimator"
     averages = not frozen if isinstance(model.ensemble, str) else bool(model.ensemble)
     parts, curves, inner = state["estimators_"], state["calibrators_"], state["fold_estimators_"]
     if (len(parts), len(curves), len(inner)) != ((count, count, 0) if averages else (1, 1, count)):
-        _refuse(model, "does not hold a classifier and its curves for each fold")
+        refuse(model, "does not hold a classifier and its curves for each fold")
     template = model.estimator
     if template is None:
         if public_name(type(parts[0])) != "qed.svm.LinearSVC":
-            _refuse(model, f"has a {type(parts[0]).__name__}, and without a name for one it is LinearSVC")
+            refuse(model, f"has a {type(parts[0]).__name__}, and without a name for one it is LinearSVC")
         template = type(parts[0])()
     if not averages:
         every = np.arange(len(target))
@@ -41,7 +43,7 @@ def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
         used, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         name = f"classifier {number}" if averages else f"classifier without fold {number}"
         yield _classifier(name, one, template, X, target, weight, used, is_listed=averages)
-        scores = _scores(one, _rows_of(X, held))
+        scores = curve_scores(one, rows_of(X, held))
         if averages:
             yield from _curves(model, number, scores, target[held], None if weight is None else weight[held])
         gathered.append((held, scores))
@@ -56,24 +58,18 @@ def _classifier(
     name: str, one: Any, template: Any, X: Any, target: Array, weight: Any, used: Array, *, is_listed: bool = True
 ) -> Part:
     own = None if weight is None else weight[used]
-    rows = X if len(used) == len(target) else _rows_of(X, used)
-    return Part(name, one, template, rows, target[used], _weight_for(one, own), is_listed=is_listed)
-
-
-def _scores(one: Any, X: Any) -> Array:
-    ask = getattr(one, "decision_function", None) or one.predict_proba
-    said = np.asarray(ask(X), dtype=np.float64)
-    return said.reshape(-1, 1) if said.ndim == 1 else said[:, -1:] if said.shape[1] == 2 else said
+    rows = X if len(used) == len(target) else rows_of(X, used)
+    return Part(name, one, template, rows, target[used], weight_for(one, own), is_listed=is_listed)
 
 
 def _curves(model: Any, number: int, scores: Array, target: Array, weight: Any) -> Iterator[Part]:
     """Yield the curves of one classifier: of two classes that of the second, otherwise one for each class."""
     own, kind = model.calibrators_[number], CURVES.get(model.method)
     if len(own) != scores.shape[1]:
-        _refuse(model, f"has {len(own)} curves for {scores.shape[1]} scores of a row")
+        refuse(model, f"has {len(own)} curves for {scores.shape[1]} scores of a row")
     for place, curve in enumerate(own):
         if public_name(type(curve)) != kind:
-            _refuse(model, f"has a {type(curve).__name__} as a curve, and its method is {model.method!r}")
+            refuse(model, f"has a {type(curve).__name__} as a curve, and its method is {model.method!r}")
         column, inside = scores[:, place : place + 1], target == (1 if len(own) == 1 else place)
         name = f"curve {place} of classifier {number}"
         if model.method == "isotonic":

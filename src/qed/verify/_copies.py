@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.core import CertificateError, clone
+from qed.verify._answers import agreed
+from qed.verify._answers._composites import member_shares
 from qed.verify._forests import ends_of_interval
-from qed.verify._parts import Part
+from qed.verify._part import Part
 from qed.verify._rows import read_data
 from qed.verify._seeds import columns_of_part, mixed, numbers_of, rows_with_replacement
 
@@ -45,14 +47,14 @@ def adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
         template = _template(model, number)
         if is_class:
             yield Part(f"round {number}", part, template, rows, target, share)
-            said = np.asarray(part.predict(rows), dtype=np.intp)
+            said = np.asarray(agreed(part, "predict", rows), dtype=np.intp)
             error, weight, share = _samme(model, share, said != target, k)
             votes[np.arange(len(target)), said] += weight
         else:
             times = _drawn(model, len(target), len(target), share, number)
             own = np.repeat(np.arange(len(target)), times)
             yield Part(f"round {number}", part, template, rows[own], target[own])
-            off = np.abs(np.asarray(part.predict(rows), dtype=np.float64) - target)
+            off = np.abs(np.asarray(agreed(part, "predict", rows), dtype=np.float64) - target)
             error, weight, share = _r2(model, share, off)
         if not (
             abs(error - errors[number]) <= RELATIVE and abs(weight - weights[number]) <= 1e-7 * max(1.0, abs(weight))
@@ -178,13 +180,8 @@ def _check_out_of_bag(
 
 def _said(part: Any, rows: Any, width: int, *, is_class: bool) -> Array:
     if not is_class:
-        return np.asarray(part.predict(rows), dtype=np.float64).reshape(-1, 1)
-    found = np.zeros((rows.shape[0], width))
-    if hasattr(part, "predict_proba"):
-        found[:, np.asarray(part.classes_, dtype=np.intp)] = part.predict_proba(rows)
-    else:
-        found[np.arange(len(found)), np.asarray(part.predict(rows), dtype=np.intp)] = 1.0
-    return found
+        return np.asarray(agreed(part, "predict", rows), dtype=np.float64).reshape(-1, 1)
+    return member_shares(part, rows, width)
 
 
 def _rows(X: Any) -> Any:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 QUERIES = 24
 BLOCK = 4096
+DISTANCES = 100_000_000  # differences of entries that are taken to follow answers about many rows
 
 
 def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -141,28 +142,49 @@ def _neighbours(model: Any, rows: Array, queries: Array, rounding: float) -> flo
     told, ids = model.kneighbors(queries, k)
     worst = 0.0
     for query, stated, found in zip(queries, told, ids, strict=True):
-        true = _distances(model, rows, query)
-        slack = 4 * (rounding + 2.0**-50) * (true + (1 if model.effective_metric_ in ("cosine", "correlation") else 0))
-        if len(set(found.tolist())) != k or not np.all(np.abs(true[found] - stated) <= slack[found]):
-            _refuse(model, "the distances of its neighbours are others")
-        worst = max(worst, float(np.max(np.abs(true[found] - stated))))
-        left = np.ones(len(rows), bool)
-        left[found] = False
-        if left.any():
-            nearest = np.flatnonzero(left)[np.argmin(true[left])]
-            if true[nearest] + slack[nearest] < stated[-1]:
-                _refuse(model, f"row {nearest} is nearer than a neighbour that it names")
-            twins = left & np.all(rows == rows[found[-1]], axis=1)
-            if twins[: found[-1]].any():
-                _refuse(model, "of equal rows it does not name the first")
-        if np.any(np.diff(stated) < 0) or np.any((np.diff(stated) == 0) & (np.diff(found) < 0)):
-            _refuse(model, "its neighbours are not in order")
+        worst = max(worst, _require_nearest(model, rows, query, stated, found, rounding))
     if "targets_" in model.__dict__ and k == model.n_neighbors:
-        _require_answers(model, queries, told, ids)
+        for method in ("predict", "predict_proba") if "classes_" in model.__dict__ else ("predict",):
+            _require_answers(model, method, np.asarray(getattr(model, method)(queries)), told, ids)
     return worst
 
 
-def _require_answers(model: Any, queries: Array, told: Array, ids: Array) -> None:
+def _require_nearest(model: Any, rows: Array, query: Array, stated: Array, found: Array, rounding: float) -> float:
+    """Refuse neighbours at other distances than stated, or that a row is nearer than; return how far distances are off."""
+    true = _distances(model, rows, query)
+    slack = 4 * (rounding + 2.0**-50) * (true + (1 if model.effective_metric_ in ("cosine", "correlation") else 0))
+    if len(set(found.tolist())) != len(stated) or not np.all(np.abs(true[found] - stated) <= slack[found]):
+        _refuse(model, "the distances of its neighbours are others")
+    left = np.ones(len(rows), bool)
+    left[found] = False
+    if left.any():
+        nearest = np.flatnonzero(left)[np.argmin(true[left])]
+        if true[nearest] + slack[nearest] < stated[-1]:
+            _refuse(model, f"row {nearest} is nearer than a neighbour that it names")
+        twins = left & np.all(rows == rows[found[-1]], axis=1)
+        if twins[: found[-1]].any():
+            _refuse(model, "of equal rows it does not name the first")
+    if np.any(np.diff(stated) < 0) or np.any((np.diff(stated) == 0) & (np.diff(found) < 0)):
+        _refuse(model, "its neighbours are not in order")
+    return float(np.max(np.abs(true[found] - stated)))
+
+
+def require_neighbours(model: Any, rows: Array, method: str, told: Any) -> None:
+    """Refuse answers about rows that are not those of their nearest neighbours; of very many rows, answers about some."""
+    model = copy(model)
+    vars(model).pop("feature_names_in_", None)
+    answers, few = np.asarray(told), max(QUERIES, DISTANCES // max(1, np.size(model.rows_)))
+    some = np.unique(np.linspace(0, len(rows) - 1, min(few, len(rows))).astype(int))
+    queries = rows[some]
+    near, ids = model.kneighbors(queries, model.n_neighbors)
+    if len(answers) != len(rows):
+        _refuse(model, f"{method} does not answer about every row")
+    for query, stated, found in zip(queries, near, ids, strict=True):
+        _require_nearest(model, model.rows_, query, stated, found, 2.0**-20 if rows.dtype == np.float32 else 2.0**-44)
+    _require_answers(model, method, answers[some], near, ids)
+
+
+def _require_answers(model: Any, method: str, answers: Array, told: Array, ids: Array) -> None:
     """Refuse votes or means that are not those of the neighbours."""
     if callable(model.weights):
         v = np.asarray(model.weights(told), EXTENDED)
@@ -175,17 +197,23 @@ def _require_answers(model: Any, queries: Array, told: Array, ids: Array) -> Non
         v = np.ones(told.shape, EXTENDED)
     v = v / v.sum(axis=1, keepdims=True)
     labels = model.__dict__.get("classes_")
+    near = 1e-5 if answers.dtype == np.float32 else 1e-12
     if labels is None:
         y = np.asarray(model.targets_, EXTENDED)[ids]
         size = np.einsum("ij...,ij->i...", np.abs(y), v)
-        wrong = np.abs(np.einsum("ij...,ij->i...", y, v) - model.predict(queries)) > 1e-12 * size
+        wrong = np.abs(np.einsum("ij...,ij->i...", y, v) - answers) > near * size
     else:
-        shares = np.stack([np.sum(v * (model.targets_[ids] == c), axis=1) for c in range(len(labels))], axis=1)
-        wrong = np.abs(shares - model.predict_proba(queries)) > 1e-12
-        chosen = model.predict(queries)[:, None] == labels
-        wrong = wrong | (chosen & (shares < shares.max(axis=1, keepdims=True) - 1e-12))
+        wrong = _wrong_votes(model, method, answers, v, ids, labels, near)
     if wrong.any():
         _refuse(model, "what it predicts is not what its neighbours say")
+
+
+def _wrong_votes(model: Any, method: str, answers: Array, v: Array, ids: Array, labels: Any, near: float) -> Array:
+    shares = np.stack([np.sum(v * (model.targets_[ids] == c), axis=1) for c in range(len(labels))], axis=1)
+    if method == "predict_proba":
+        return np.asarray(np.abs(shares - answers) > near)
+    chosen = answers[:, None] == labels
+    return np.asarray(~chosen.any(axis=1) | (chosen & (shares < shares.max(axis=1, keepdims=True) - near)).any(axis=1))
 
 
 def _density(model: Any, rows: Array, queries: Array, rounding: float) -> float:

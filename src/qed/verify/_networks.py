@@ -114,7 +114,7 @@ def _truth(model: Any, block: Block, labels: Any) -> Array:
     return np.asarray(codes[:, None] == np.arange(model.n_outputs_), block.y.dtype)
 
 
-def _unit(name: str, z: Array) -> tuple[Array, Array]:
+def unit_of(name: str, z: Array) -> tuple[Array, Array]:
     """Return the activation of hidden units and its derivative, by definition."""
     if name == "relu":
         return np.where(z > 0, z, 0), (z > 0).astype(z.dtype)
@@ -160,7 +160,7 @@ def _slope(
         for k in range(depth):
             z = a[-1] @ layers[2 * k] + layers[2 * k + 1]
             if k < depth - 1:
-                unit, bend = _unit(model.activation, z)
+                unit, bend = unit_of(model.activation, z)
                 a.append(unit)
                 bends.append(bend)
         losses, delta = _end(model.out_activation_, z, _truth(model, block, labels).astype(kind))

@@ -61,12 +61,12 @@ def isolation(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
         rows = _Rows(table[own], columns, np.ones(len(own)), _Limits(most))
         depth, count = _descended(model, number, tree, rows, stream(seed, np.int64(0)))
         ends = np.flatnonzero(tree.feature < 0)
-        length = depth[ends] + _usual(count[ends])
+        length = depth[ends] + usual_length(count[ends])
         worst = max(worst, float(np.abs(tree.value[ends, 0] - length).max()))
         if not (np.abs(tree.value[ends, 0] - length) <= ROUNDING * np.maximum(length, 1.0)).all():
             _refuse(model, f"a leaf of tree {number} states another path length than its rows have")
         total += tree.value[levels_of(model, tree, table), 0]
-    usual = len(trees.sizes) * float(_usual(np.array([draws]))[0])
+    usual = len(trees.sizes) * float(usual_length(np.array([draws]))[0])
     offset = -0.5
     if model.contamination != "auto":
         scores = -np.exp2(-(total / usual if usual > 0 else np.ones(len(total))))
@@ -215,7 +215,7 @@ def _dense(X: Any) -> Array:
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
 
 
-def _usual(rows: Array) -> Array:
+def usual_length(rows: Array) -> Array:
     """Return the mean depth of a row among so many, by Euler's approximation of harmonic numbers."""
     found = np.zeros(len(rows))
     found[rows == 2] = 1.0

@@ -51,11 +51,14 @@ from qed.verify import (
     _calibrated,
     _chains,
     _clusters,
+    _coded,
     _copies,
     _counts,
     _discriminants,
     _duality,
+    _evidence,
     _exact_boosting,
+    _factors,
     _forests,
     _hard_margin,
     _isotonic,
@@ -63,13 +66,14 @@ from qed.verify import (
     _largest,
     _least_squares,
     _likelihood,
+    _members,
     _mistakes,
     _mixtures,
     _multiway_trees,
     _neighbors,
     _networks,
     _ordinal,
-    _parts,
+    _pipelines,
     _powers,
     _random_trees,
     _selected,
@@ -79,16 +83,18 @@ from qed.verify import (
     _transformers,
     _trees,
 )
+from qed.verify._blocks import column_names
 from qed.verify._claims import require_claims
 from qed.verify._class_counts import check_counts
 from qed.verify._declared import declares
+from qed.verify._part import certificate_of, require_template
 from qed.verify._rows import OtherData, require_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from qed.verify._parts import Part
+    from qed.verify._part import Part
 
     Check = Callable[[Any, Any, Any, Any, Any], Verdict]
     Parts = Callable[[Any, Any, Any, Any], Iterator[Part]]
@@ -152,17 +158,19 @@ TABLE: dict[str, Entry] = {
     "qed.cluster.MiniBatchKMeans": _CENTRES,
     "qed.cluster.SoftKMeans": _by(AscentCertificate, _soft_clusters.check),
     "qed.compose.ClassifierChain": _of(_chains.chain),
-    "qed.compose.ColumnTransformer": _of(_parts.column_transformer),
-    "qed.compose.FeatureUnion": _of(_parts.feature_union),
-    "qed.compose.MultiOutputClassifier": _of(_parts.multi_output),
-    "qed.compose.MultiOutputRegressor": _of(_parts.multi_output),
-    "qed.compose.OneVsOneClassifier": _of(_parts.one_vs_one),
-    "qed.compose.OneVsRestClassifier": _of(_parts.one_vs_rest),
-    "qed.compose.OutputCodeClassifier": _of(_parts.output_code),
-    "qed.compose.Pipeline": _of(_parts.pipeline),
+    "qed.compose.ColumnTransformer": _of(_pipelines.column_transformer),
+    "qed.compose.FeatureUnion": _of(_pipelines.feature_union),
+    "qed.compose.MultiOutputClassifier": _of(_members.multi_output),
+    "qed.compose.MultiOutputRegressor": _of(_members.multi_output),
+    "qed.compose.OneVsOneClassifier": _of(_coded.one_vs_one),
+    "qed.compose.OneVsRestClassifier": _of(_coded.one_vs_rest),
+    "qed.compose.OutputCodeClassifier": _of(_coded.output_code),
+    "qed.compose.Pipeline": _of(_pipelines.pipeline),
     "qed.compose.RegressorChain": _of(_chains.chain),
-    "qed.compose.TransformedTargetRegressor": _of(_parts.transformed_target),
+    "qed.compose.TransformedTargetRegressor": _of(_pipelines.transformed_target),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.MiniBatchNMF": _by(StationaryCertificate, _factors.check_nonnegative),
+    "qed.decomposition.NMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
@@ -187,10 +195,10 @@ TABLE: dict[str, Entry] = {
     "qed.ensemble.RandomTreesEmbedding": _by(ExactCertificate, _random_trees.embedding),
     "qed.ensemble.RandomForestClassifier": _FOREST,
     "qed.ensemble.RandomForestRegressor": _FOREST,
-    "qed.ensemble.StackingClassifier": _of(_parts.stacking),
-    "qed.ensemble.StackingRegressor": _of(_parts.stacking),
-    "qed.ensemble.VotingClassifier": _of(_parts.voting),
-    "qed.ensemble.VotingRegressor": _of(_parts.voting),
+    "qed.ensemble.StackingClassifier": _of(_members.stacking),
+    "qed.ensemble.StackingRegressor": _of(_members.stacking),
+    "qed.ensemble.VotingClassifier": _of(_members.voting),
+    "qed.ensemble.VotingRegressor": _of(_members.voting),
     **{
         f"qed.feature_selection.{name}": _EXACT
         for name in (
@@ -207,6 +215,9 @@ TABLE: dict[str, Entry] = {
     "qed.feature_selection.RFE": _of(_selected.elimination),
     "qed.feature_selection.RFECV": _of(_selected.elimination),
     "qed.feature_selection.SelectFromModel": _of(_selected.from_model),
+    "qed.linear_model.ARDRegression": _by(AscentCertificate, _evidence.check),
+    "qed.linear_model.BayesianLinearRegression": _by(LikelihoodCertificate, _evidence.check_posterior),
+    "qed.linear_model.BayesianRidge": _by(AscentCertificate, _evidence.check),
     "qed.linear_model.BestSubsetRegressor": _by(SubsetCertificate, _subsets.check),
     "qed.linear_model.BoundedRegressor": _by(StationaryCertificate, _bounded.check),
     "qed.linear_model.ConstrainedLasso": _CONVEX,
@@ -232,10 +243,10 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.RandomLinearClassifier": _by(ExactCertificate, _counts.check_drawn),
     "qed.linear_model.Ridge": _SQUARES,
     "qed.linear_model.RidgeCV": _by(LeastSquaresCertificate, _least_squares.check),
-    "qed.linear_model.RidgeClassifier": _of(_parts.ridge_classifier),
-    "qed.linear_model.RidgeClassifierCV": _of(_parts.ridge_classifier),
+    "qed.linear_model.RidgeClassifier": _of(_coded.ridge_classifier),
+    "qed.linear_model.RidgeClassifierCV": _of(_coded.ridge_classifier),
     "qed.linear_model.SGDClassifier": Entry(
-        {DualityGapCertificate: _duality.check, MistakeBoundCertificate: _mistakes.refuse_stream}, _parts.each_class
+        {DualityGapCertificate: _duality.check, MistakeBoundCertificate: _mistakes.refuse_stream}, _coded.each_class
     ),
     "qed.linear_model.SGDRegressor": _CONVEX,
     "qed.linear_model.SquareRootLasso": _CONVEX,
@@ -244,9 +255,11 @@ TABLE: dict[str, Entry] = {
     "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
-    "qed.model_selection.GridSearchCV": _of(_parts.search),
+    "qed.model_selection.GridSearchCV": _of(_members.search),
+    "qed.model_selection.HalvingGridSearchCV": _of(_members.search),
+    "qed.model_selection.HalvingRandomSearchCV": _of(_members.search),
     "qed.model_selection.LookupClassifier": _by(ExactCertificate, _counts.check_table),
-    "qed.model_selection.RandomizedSearchCV": _of(_parts.search),
+    "qed.model_selection.RandomizedSearchCV": _of(_members.search),
     "qed.naive_bayes.BernoulliNB": _COUNTS,
     "qed.naive_bayes.CategoricalNB": _COUNTS,
     "qed.naive_bayes.ComplementNB": _COUNTS,
@@ -357,7 +370,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
         if not as_part:
             raise CertificateError(f"{type(model).__name__} claims nothing that could be verified: {reason}.")
         return Verdict(f"nothing is claimed: {reason}.", 0.0, 0.0, 0.0, 0.0, "", claims_nothing=True)
-    certificate = _parts.certificate_of(model)
+    certificate = certificate_of(model)
     _require_kind(model, certificate, entry)
     _require_sound(model, certificate)
     require_claims(model, certificate)
@@ -374,15 +387,15 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
 def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Verify every part; the distance and rounding of the verdict are the largest."""
     assert entry.parts is not None  # noqa: S101  the certificate has a kind that this class carries
-    is_search = entry.parts is _parts.search  # what it carries is the certificate of its one part
+    is_search = entry.parts is _members.search  # what it carries is the certificate of its one part
     listed = certificate.parts if isinstance(certificate, CompositeCertificate) and not is_search else {}
     found: list[tuple[str, Verdict]] = []
     names = []
     for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
-        _parts.require_template(model, part)
+        require_template(model, part)
         if part.is_listed:
             names.append(part.name)
-            own = _parts.certificate_of(part.model)
+            own = certificate_of(part.model)
             if type(listed.get(part.name)) is not type(own) or listed[part.name] != own:
                 _refuse(model, f"states another certificate for {part.name!r} than the part itself")
         found.append((part.name, check_model(part.model, part.X, part.y, part.weight, as_part=True)))
@@ -449,7 +462,7 @@ def _require_columns(model: Any, X: Any) -> None:
         return
     shape: Any = X.shape if hasattr(X, "shape") else np.shape(X) if isinstance(X, list | tuple) else ()
     if len(shape) == 2:
-        require_columns(model, int(shape[1]), _parts.column_names(X))
+        require_columns(model, int(shape[1]), column_names(X))
 
 
 def _require_labels(model: Any, X: Any, y: Any) -> None:
@@ -513,7 +526,7 @@ def _sorted_labels(target: Any) -> Any:
 
 def _require_claim(model: Any) -> None:
     """Say so where a model of a class that claims something claims nothing, as after a stream."""
-    certificate, name = _parts.certificate_of(model), type(model).__name__
+    certificate, name = certificate_of(model), type(model).__name__
     if isinstance(certificate, Uncertified):
         raise CertificateError(
             f"This {name} claims nothing that could be verified: {certificate.reason}. A fit of {name} on a table carries a"
@@ -527,7 +540,7 @@ def _require_kind(model: Any, certificate: Any, entry: Entry) -> None:
         return
     if entry.parts is not None and (
         type(certificate) is CompositeCertificate
-        or (entry.parts is _parts.search and isinstance(certificate, Certificate))
+        or (entry.parts is _members.search and isinstance(certificate, Certificate))
     ):
         return
     carried = [kind.__name__ for kind in entry.checks] + (["CompositeCertificate"] if entry.parts is not None else [])

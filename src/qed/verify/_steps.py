@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from qed.core import CertificateError, clone
+from qed.core import CertificateError
+from qed.verify._answers._compare import table_of
 from qed.verify._names import called
+from qed.verify._refits import fitted_again, folds_of_rows, is_classifier, scorer_of
 
 if TYPE_CHECKING:
     from qed.verify._learnt import Learnt
@@ -94,23 +96,21 @@ def _check_step(model: Any, column: int, stated: float, trials: dict[int, float]
 
 
 def _scores(fit: Learnt) -> Any:
-    """Return a function of sets of columns that fits the model on them and gives its mean score."""
+    """Return a function of sets of columns that fits the model on them, verifies it and gives its mean score."""
     model = fit.model
-    rows = model._new_data(fit.X)  # noqa: SLF001
-    targets = None if fit.y is None else np.asarray(fit.y)
+    rows = table_of(model, fit.X)
+    targets = None if fit.y is None else np.asarray(fit.y.to_numpy() if hasattr(fit.y, "to_numpy") else fit.y)
     weight = None if fit.sample_weight is None else np.asarray(fit.sample_weight)
-    folds, scorer = model._folds(rows, targets), model._scorer()  # noqa: SLF001
+    folds = folds_of_rows(model.cv, rows, targets, is_class=is_classifier(model.estimator))
+    scorer = scorer_of(model)
 
     def score(columns: list[int]) -> float:
         found = []
         for train, test in folds:
-            one = clone(model.estimator)
-            extra = {} if weight is None else {"sample_weight": weight[train]}
             part, held = rows[train][:, columns], rows[test][:, columns]
-            if targets is None:
-                found.append(scorer(one.fit(part, **extra), held))
-            else:
-                found.append(scorer(one.fit(part, targets[train], **extra), held, targets[test]))
+            goal, truth = (None, None) if targets is None else (targets[train], targets[test])
+            one = fitted_again(model.estimator, part, goal, None if weight is None else weight[train])
+            found.append(scorer(one, held, truth))
         return float(np.mean(found))
 
     return score

@@ -1,13 +1,8 @@
-"""Where a fold computes: in the calling thread, in other threads, or wherever an object with an ordered `map` takes it.
-
-An executor decides where, never what: results come back in the order of the items, whoever finished first.
-"""
+"""Executors in this process: the calling thread, and other threads."""
 
 from __future__ import annotations
 
 from collections import deque
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from qed.core._errors import InvalidParameter
@@ -21,11 +16,21 @@ B = TypeVar("B")
 
 @runtime_checkable
 class Executor(Protocol):
-    """Anything with an ordered, bounded map. A cluster joins here: function and items need only be picklable."""
+    """Anything with an ordered, bounded map. Function and items need only be picklable for one in other processes."""
 
     def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply the function to each item, in order, holding only a few items at a time."""
         ...
+
+
+class Remote:
+    """An executor in other processes. A fold hands it parts of a source, which are read there, in place of chunks read here.
+
+    A class of this kind has ``map`` as well.
+    """
+
+    def close(self) -> None:
+        """End what the executor itself has opened."""
 
 
 class Serial:
@@ -79,50 +84,3 @@ class Threads:
 
     def __repr__(self) -> str:
         return f"Threads({self.n})"
-
-
-_chosen: ContextVar[Executor | None] = ContextVar("qed_executor", default=None)
-
-
-@contextmanager
-def executor(where: Executor | int) -> Iterator[Executor]:
-    """Choose where folds compute, inside a ``with`` block.
-
-    Parameters
-    ----------
-    where : Executor or int
-        `Serial()`, `Threads(n)`, an integer (so many threads), or any object with an ordered ``map(function, items)``.
-
-    Examples
-    --------
-    >>> from qed.data import Serial, executor
-    >>> with executor(Serial()) as chosen:
-    ...     print(chosen)
-    Serial()
-    """
-    runs = as_executor(where)
-    token = _chosen.set(runs)
-    try:
-        yield runs
-    finally:
-        _chosen.reset(token)
-
-
-def as_executor(where: Executor | int) -> Executor:
-    """Return the executor meant by an object or by a number of threads."""
-    if isinstance(where, int) and not isinstance(where, bool):
-        return Threads(where)
-    if isinstance(where, Executor) and not isinstance(where, type):
-        return where
-    raise InvalidParameter(
-        f"executor must be Serial(), Threads(n), a number of threads, or an object with map(function, items) "
-        f"that keeps the order; got {where!r}."
-    )
-
-
-def chosen_executor(*, in_memory: bool) -> Executor:
-    """Return the executor of the enclosing `executor` block; else the calling thread, or one thread beside a reader."""
-    found = _chosen.get()
-    if found is not None:
-        return found
-    return Serial() if in_memory else Threads(1)

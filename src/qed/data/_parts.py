@@ -1,0 +1,134 @@
+"""Parts of a source: consecutive chunks that can be read elsewhere, by whoever receives the part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+
+    from qed.data._chunk import Chunk
+
+
+class Part(Protocol):
+    """Some consecutive chunks of a source; picklable, and small where its rows are in files.
+
+    A source's chunks are those of its parts, in their order. Parts depend on the source alone, so that a fold that merges the
+    chunks of each part, and then the parts, gives the same bits wherever parts are read.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the part."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Where the rows are: files and row groups, or the number of a partition."""
+        ...
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the rows; a part of no rows may give no chunk."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """All rows of a source as one part, for rows that are in memory here."""
+
+    source: Any
+    label: str = "rows in memory"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the source, counted if it does not know."""
+        known: int | None = self.source.n_rows
+        return sum(chunk.n_rows for chunk in self.chunks()) if known is None else known
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the source."""
+        chunks: Iterator[Chunk] = self.source.chunks()
+        return chunks
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """A part whose chunks are changed as they are read."""
+
+    part: Part
+    change: Callable[[Chunk], Chunk]
+    rows: int | None = None  # where the change leaves rows out
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are left."""
+        return self.part.n_rows if self.rows is None else self.rows
+
+    @property
+    def label(self) -> str:
+        """As the part says."""
+        return self.part.label
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the part, and change each chunk."""
+        return (self.change(chunk) for chunk in self.part.chunks())
+
+
+@dataclass(frozen=True, eq=False)
+class PairedPart:
+    """A part whose chunks carry rows of u and c that belong to them: u in place of `y`, c in place of `s`."""
+
+    part: Part
+    u: np.ndarray[Any, Any] | None
+    c: np.ndarray[Any, Any] | None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the part."""
+        return self.part.n_rows
+
+    @property
+    def label(self) -> str:
+        """As the part says."""
+        return self.part.label
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the part, and cut u and c where it cuts."""
+        start = 0
+        for chunk in self.part.chunks():
+            rows = slice(start, start + chunk.n_rows)
+            start = rows.stop
+            yield replace(chunk, y=None if self.u is None else self.u[rows], s=None if self.c is None else self.c[rows])
+
+
+def paired_parts(
+    parts: Iterable[Part], u: np.ndarray[Any, Any] | None, c: np.ndarray[Any, Any] | None
+) -> list[PairedPart]:
+    """Cut u and c where the parts are cut."""
+    paired, start = [], 0
+    for part in parts:
+        rows = slice(start, start + part.n_rows)
+        start = rows.stop
+        paired.append(PairedPart(part, None if u is None else u[rows], None if c is None else c[rows]))
+    return paired
+
+
+def innermost(part: Any) -> Any:
+    """Return the part that others were made of."""
+    while hasattr(part, "part"):
+        part = part.part
+    return part
+
+
+def with_innermost(part: Any, inner: Any) -> Any:
+    """Return a part that is made of another innermost one."""
+    return replace(part, part=with_innermost(part.part, inner)) if hasattr(part, "part") else inner
+
+
+def chunks_of(parts: Iterable[Part]) -> Iterator[Chunk]:
+    """Read parts one after the other."""
+    for part in parts:
+        yield from part.chunks()

@@ -1,0 +1,382 @@
+"""The one file that imports Dask: an executor on its workers, and its collections as sources.
+
+**Faults.** A task is a pure function of a part. When a worker dies, Dask gives its tasks to another, and the answer has the same
+bits. A part during which `distributed.scheduler.allowed-failures` workers die (3 unless configured) is given up, with an error
+that names its files and row groups. When the scheduler cannot be reached any more, `ClusterLost` is raised.
+
+**Order and memory.** At most `TASKS_PER_THREAD` tasks for each thread of the cluster are under way. Results are taken in the
+order of the items. A worker holds, for each of its threads, one chunk of the part that it reads, and the part's result.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import dask
+import distributed
+import numpy as np
+
+from qed.core._errors import ClusterLost, InvalidData, InvalidParameter
+from qed.core._threads import limited_threads
+from qed.core._version import __version__
+from qed.data._chunk import FLOATS, Chunk, Origin, Schema
+from qed.data._frames import FrameLayout, frame_layout
+from qed.data._parts import innermost, with_innermost
+from qed.data._sources import Readable, check_weights
+from qed.data.executors._choice import current_executor
+from qed.data.executors._local import Remote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from qed.data._parts import Part
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+TASKS_PER_THREAD = 4  # enough that no thread waits for the calling process between two tasks
+CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still there
+SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
+CONNECT_SECONDS = 10
+
+
+class DaskExecutor(Remote):
+    """The workers of a Dask cluster, as `qed.executor` uses them.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the cluster. It stays open, unless it was made by `connected`.
+    """
+
+    def __init__(self, client: distributed.Client) -> None:
+        self._client, self._owns = client, False
+        _require_running(client)
+        _require_same_version(client)
+
+    @classmethod
+    def connected(cls, address: str) -> Self:
+        """Connect to the scheduler at an address, such as ``localhost:8786``; `close` closes the connection."""
+        try:
+            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterLost(
+                f"No Dask scheduler answers at {address!r} ({error}). Start one (dask scheduler), and check host and port."
+            ) from error
+        made = cls(client)
+        made._owns = True
+        return made
+
+    def close(self) -> None:
+        """Close the client, if it was made here."""
+        if self._owns:
+            self._client.close()
+
+    def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
+        """Apply the function on the workers; results come in the order of the items."""
+        client, rest = self._client, iter(items)
+        _require_running(client)
+        most = TASKS_PER_THREAD * max(1, _thread_count(client))
+        waiting: deque[tuple[Any, str]] = deque()
+        try:
+            while True:
+                if 2 * len(waiting) <= most:  # tasks go out, and results come in, several in a message
+                    waiting.extend(self._submit(function, list(islice(rest, most - len(waiting)))))
+                if not waiting:
+                    return
+                yield from self._ready(waiting)
+        except Exception as error:
+            if client.status == "running" or isinstance(error, ClusterLost):
+                raise
+            raise _lost(client) from error
+        finally:  # an error, Ctrl-C, or nobody asks for the rest
+            if waiting and client.status == "running":
+                client.cancel([future for future, _ in waiting])
+
+    def _submit(self, function: Callable[[A], B], items: list[A]) -> list[tuple[Any, str]]:
+        if items and isinstance(innermost(items[0]), DelayedPart):
+            tasks = [_loaded(function, item) for item in items]
+            futures = self._client.compute(tasks)
+        else:
+            n = len(items)
+            futures = self._client.map(_run, [function] * n, items, [__version__] * n, pure=False, batch_size=n or None)
+        return list(zip(futures, [str(getattr(item, "label", "")) for item in items], strict=True))
+
+    def _ready(self, waiting: deque[tuple[Any, str]]) -> list[Any]:
+        """Wait for the first result, and take it with those behind it that are there as well."""
+        client, since, warned = self._client, time.monotonic(), False
+        first, label = waiting[0]
+        while not first.done():
+            try:
+                first.exception(timeout=CHECK_SECONDS)
+            except TimeoutError:
+                if client.status != "running":
+                    raise _lost(client) from None
+                if not warned and time.monotonic() - since > SLOW_SECONDS:
+                    logging.getLogger("qed").info("waiting for %s since %.0f s", label or "a task", SLOW_SECONDS)
+                    warned = True
+        count = max(1, sum(1 for _ in takewhile(lambda one: one[0].status == "finished", waiting)))
+        taken = [waiting.popleft() for _ in range(count)]
+        try:
+            return list(client.gather([future for future, _ in taken]))
+        except distributed.KilledWorker as error:
+            raise ClusterLost(
+                f"Workers died again and again while they computed {label or 'a task'}: it may need more memory than a worker "
+                "has. Give workers more memory, or scan with a smaller batch_rows."
+            ) from error
+
+    def compute(self, tasks: Sequence[Any]) -> list[Any]:
+        """Compute delayed values, all at once."""
+        return list(self._client.gather(self._client.compute(list(tasks))))
+
+    def __repr__(self) -> str:
+        return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
+
+
+def _run(function: Callable[[A], B], item: A, version: str) -> B:
+    """Compute on a worker, with one thread of its own: Dask runs as many tasks as the worker has threads."""
+    if version != __version__:  # a worker that joined later
+        raise InvalidParameter(_other_version({"this worker": __version__}, version))
+    try:
+        with limited_threads(1):
+            return function(item)
+    except Exception as error:
+        label = getattr(item, "label", None)
+        if label is not None:
+            error.add_note(f"In {label}.")
+        raise
+
+
+def _loaded(function: Callable[[Any], B], item: Any) -> Any:
+    """Return a task on a part whose data Dask computes."""
+    inner = innermost(item)
+    sent = with_innermost(item, replace(inner, delayed=(), counts=None))
+    return dask.delayed(_run_loaded, pure=False)(function, sent, __version__, *inner.delayed)
+
+
+def _run_loaded(function: Callable[[Any], B], part: Any, version: str, *data: Any) -> B:
+    return _run(function, with_innermost(part, replace(innermost(part), data=data)), version)
+
+
+def _thread_count(client: distributed.Client) -> int:
+    return sum(client.nthreads().values())
+
+
+def _require_running(client: distributed.Client) -> None:
+    if client.status != "running":
+        raise InvalidParameter(
+            f"The Dask client is {client.status}. Connect a new one: distributed.Client('tcp://scheduler:8786')."
+        )
+    if not client.nthreads():
+        raise InvalidParameter("The Dask cluster has no workers. Start some (dask worker), or scale the cluster up.")
+
+
+def _require_same_version(client: distributed.Client) -> None:
+    """Refuse a cluster whose workers lack qed, or have another version, or another Python."""
+    found = client.run(_versions)
+    here = _versions()
+    other = {address: version for address, version in found.items() if version != here}
+    if other:
+        raise InvalidParameter(_other_version(other, here))
+
+
+def _versions() -> str:
+    """Name the versions that must agree. Self-contained: a worker without qed can run it."""
+    import sys  # noqa: PLC0415  (it runs elsewhere)
+
+    try:
+        from qed import __version__ as version  # noqa: PLC0415
+    except ImportError:
+        version = "(not installed)"
+    return f"qed {version}, Python {sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def _other_version(found: dict[str, str], here: str) -> str:
+    worker, version = next(iter(found.items()))
+    more = f" ({len(found)} workers differ)" if len(found) > 1 else ""
+    return (
+        f"The worker {worker} runs {version}, and this process {here}{more}. Results would not agree: install the same version "
+        "on all workers, and restart them."
+    )
+
+
+def _lost(client: distributed.Client) -> ClusterLost:
+    return ClusterLost(
+        f"The Dask scheduler cannot be reached any more (the client is {client.status}). Restart the cluster and fit again; "
+        "models with warm_start or partial_fit go on from what they have."
+    )
+
+
+# -- collections ---------------------------------------------------------------------------------------------------
+
+
+def is_collection(data: Any) -> bool:
+    """Tell whether this is a collection of Dask."""
+    return bool(dask.is_dask_collection(data))
+
+
+def collection_source(
+    data: Any, *, target: Any, features: Any, weight: Any, batch_rows: int | None
+) -> CollectionSource:
+    """Return a dask.dataframe or a dask.array as a source; arrays bring targets and weights as arrays."""
+    array = sys.modules.get("dask.array")
+    if array is not None and isinstance(data, array.Array):
+        return _array_source(data, target, features, weight, batch_rows)
+    if not hasattr(data, "partitions"):
+        raise InvalidData(f"scan takes a dask.dataframe or a dask.array, got {type(data).__name__}.")
+    layout = frame_layout(
+        data._meta,  # noqa: SLF001  (a frame of no rows that has the columns; Dask has no public name for it)
+        target=target,
+        features=features,
+        weight=weight,
+        batch_rows=batch_rows,
+        label="the Dask dataframe",
+    )
+    return CollectionSource(layout.schema, _delayed_parts(layout, [(one,) for one in data.to_delayed()]))
+
+
+def _array_source(X: Any, target: Any, features: Any, weight: Any, batch_rows: int | None) -> CollectionSource:
+    from qed.data._parquet import chunk_rows  # noqa: PLC0415  (the same rule as for files)
+
+    if features is not None:
+        raise InvalidParameter("features are names of columns, and a dask.array has none: index it, X[:, [0, 2]].")
+    if X.ndim != 2:
+        raise InvalidData(f"scan needs a dask.array of two dimensions, got shape {X.shape}.")
+    array = sys.modules["dask.array"]
+    X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+    beside = []
+    for name, one in (("target", target), ("weight", weight)):
+        if one is None:
+            continue
+        if not isinstance(one, array.Array) or one.ndim > (2 if name == "target" else 1):
+            raise InvalidParameter(
+                f"Beside a dask.array, {name} is a dask.array with one entry for each row; got {one!r:.100}."
+            )
+        known = not (np.isnan(one.shape[0]) or np.isnan(X.shape[0]))  # else blocks are compared when they are computed
+        if known and one.shape[0] != X.shape[0]:
+            raise InvalidData(f"X has {X.shape[0]} rows, and {name} has {one.shape[0]}.")
+        cut = {0: X.chunks[0], **({1: -1} if one.ndim == 2 else {})}
+        beside.append(one.rechunk(cut) if known else one)
+    dtype = FLOATS[1] if X.dtype == np.float32 else FLOATS[0]
+    m = 0 if target is None else 1 if target.ndim == 1 else target.shape[1]
+    roles = ("target",) * (target is not None) + ("weight",) * (weight is not None)
+    layout = ArrayLayout(X.shape[1], m, roles, dtype, chunk_rows(batch_rows, X.shape[1] + m))
+    columns = [one.to_delayed().ravel() for one in (X, *beside)]
+    blocks = list(zip(*columns, strict=True))
+    return CollectionSource(layout.schema, _delayed_parts(layout, blocks))
+
+
+@dataclass(frozen=True)
+class ArrayLayout:
+    """How blocks of arrays become chunks."""
+
+    n_features: int
+    n_targets: int
+    roles: tuple[str, ...]
+    dtype: np.dtype[Any]
+    batch_rows: int
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, which have no names."""
+        return Schema(None, self.n_features, self.n_targets, self.dtype)
+
+    def chunks(self, data: Sequence[Any], label: str) -> Iterator[Chunk]:
+        """Cut blocks into chunks."""
+        X = np.asarray(data[0], dtype=self.dtype)
+        beside = dict(zip(self.roles, data[1:], strict=True))
+        y = None if "target" not in beside else np.asarray(beside["target"], np.float64).reshape(len(X), -1)
+        s = None if "weight" not in beside else np.asarray(beside["weight"], np.float64)
+        for name, one in beside.items():
+            if len(one) != len(X):
+                raise InvalidData(
+                    f"{label} has {len(X)} rows of X and {len(one)} of the {name}: cut both in the same places."
+                )
+        if s is not None:
+            check_weights(s, f"The weights of {label}")
+        for start in range(0, len(X), self.batch_rows):
+            rows = slice(start, start + self.batch_rows)
+            origin = Origin(((0, label, start),), ())
+            yield Chunk(X[rows], None if y is None else y[rows], None if s is None else s[rows], origin)
+
+
+class RowCounts:
+    """Rows of all partitions, counted when first asked for."""
+
+    def __init__(self, delayed: Sequence[Any]) -> None:
+        self._delayed = delayed
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """One number for each partition."""
+        lengths, runs = [dask.delayed(len)(one) for one in self._delayed], current_executor()
+        if isinstance(runs, DaskExecutor):
+            return runs.compute(lengths)
+        return list(dask.compute(*lengths, scheduler="synchronous"))
+
+
+@dataclass(frozen=True, eq=False)
+class DelayedPart:
+    """One partition of a collection, computed by Dask where it is read."""
+
+    layout: FrameLayout | ArrayLayout
+    number: int
+    delayed: tuple[Any, ...]  # what it is computed from
+    counts: RowCounts | None
+    data: tuple[Any, ...] = field(default=(), repr=False)  # what was computed
+
+    @property
+    def label(self) -> str:
+        """The number of the partition."""
+        return f"partition {self.number} of the Dask collection"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows, which are counted when first asked for."""
+        return len(self.data[0]) if self.counts is None else self.counts.rows[self.number]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Cut the partition; without its data, it is computed in this thread."""
+        data = self.data or dask.compute(*self.delayed, scheduler="synchronous")
+        return self.layout.chunks(data if isinstance(self.layout, ArrayLayout) else data[0], self.label)
+
+
+def _delayed_parts(layout: FrameLayout | ArrayLayout, blocks: Sequence[tuple[Any, ...]]) -> list[DelayedPart]:
+    counts = RowCounts([block[0] for block in blocks])
+    return [DelayedPart(layout, number, block, counts) for number, block in enumerate(blocks)]
+
+
+class CollectionSource(Readable):
+    """A collection of Dask as a source; made by `qed.scan`."""
+
+    def __init__(self, schema: Schema, parts: Sequence[DelayedPart]) -> None:
+        self._schema, self._parts = schema, tuple(parts)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self._schema
+
+    @property
+    def n_rows(self) -> None:
+        """None: only computing the collection can tell."""
+        return
+
+    @property
+    def in_memory(self) -> bool:
+        """False: partitions are computed one by one."""
+        return False
+
+    def parts(self) -> Sequence[Part]:
+        """Give the partitions; their rows are counted when first asked for."""
+        return self._parts
+
+    def __repr__(self) -> str:
+        return f"<CollectionSource: {len(self._parts)} partitions, {self._schema.n_features} features>"

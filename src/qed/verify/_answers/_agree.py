@@ -1,0 +1,56 @@
+"""The one place where a model is asked anything: its answers are compared with the definition of its class."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.core._records import public_name
+
+if TYPE_CHECKING:
+    from qed.verify._answers._compare import Rule
+
+
+@cache
+def _rules() -> dict[str, dict[str, Rule]]:
+    from qed.verify._answers._table import RULES  # noqa: PLC0415  rules of models of models ask for those of their parts
+
+    return RULES
+
+
+def answers_known(name: str) -> frozenset[str]:
+    """Return the methods of a class, by its public name, whose answers are defined here."""
+    return frozenset(_rules().get(name, {}))
+
+
+def agreed(model: Any, method: str, X: Any) -> Any:
+    """Return what a model answers, once that is what its class defines.
+
+    Parameters
+    ----------
+    model : Estimator
+        A model that has been verified.
+    method : str
+        ``predict``, ``predict_proba``, ``decision_function``, ``transform`` or ``inverse_transform``.
+    X : object
+        Rows.
+
+    Returns
+    -------
+    object
+        The answers of the model.
+    """
+    name = public_name(type(model))
+    rule = _rules().get(name, {}).get(method)
+    if rule is None:
+        raise CertificateError(
+            f"The checker does not know what {method} of {name} should answer, so that it cannot follow what comes after it. Verify"
+            " the models of qed one by one, each with the rows that reached it."
+        )
+    told = getattr(model, method)(X)
+    with np.errstate(all="ignore"):
+        rule(model, X, told)
+    return told
