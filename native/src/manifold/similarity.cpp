@@ -79,7 +79,9 @@ void membership_similarities(const double* distances, Index n, Index k, double w
             Index zeros = 0;
             for (Index j = 0; j < k; ++j) {
                 mean += d[j] / static_cast<double>(k);
-                zeros += d[j] > 0.0 ? 0 : 1;
+            }
+            for (Index j = 0; j < k; ++j) {  // rows that differ by rounding are one
+                zeros += d[j] > 1e-12 * mean ? 0 : 1;
             }
             const double* positive = d + zeros;
             const auto whole = static_cast<Index>(std::floor(connected));

@@ -1186,11 +1186,12 @@ def tsne_steps(
 ) -> tuple[float, float]:
     """Move points by so many steps, in place; returns the divergence and the norm of the gradient before the last.
 
-    With ``angle`` 0 all pairs push each other in double precision; else boxes of points do, in single precision (three columns at most).
+    With ``angle`` 0 all pairs push each other in double precision; else boxes of points do, in single precision (up to three
+    columns).
     """
 
 def tsne_gradient(p: Edges, y: Matrix64, angle: float) -> tuple[float, Matrix64]:
-    """The divergence at points, and its gradient."""
+    """Divergence at points, and its gradient."""
 
 def student_sum(y: Matrix64, rows: NDArray[np.int64]) -> float:
     """Sum of the similarities of some points with all others."""
@@ -1206,13 +1207,15 @@ def umap_epochs(
 ) -> None:
     """Move points through epochs ``first`` to ``last - 1``, in place; among ``fixed`` points where those are given.
 
-    ``curve`` is a and b; ``sampling`` is the strength of repulsion, points that push for each that pulls, rate, epochs in all, seed.
+    ``curve`` is a and b; ``sampling`` is the strength of repulsion, points that push for each that pulls, rate, epochs in all,
+    seed.
     """
 
 def umap_cross_entropy(
     edges: Edges, y: Matrix64, curve: tuple[float, float], repulsion: float, rows: NDArray[np.int64]
 ) -> float:
-    """What the layout lowers, summed over some rows."""
+    """Return what the layout lowers, summed over some rows."""
+
 def code_rows(
     G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: bool, sweeps: int
 ) -> int:

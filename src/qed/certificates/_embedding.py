@@ -29,8 +29,6 @@ class EmbeddingCertificate(Certificate):
         Size of the neighbourhoods that were compared.
     compared : int
         Rows whose neighbourhoods were compared, spread evenly over the table, each with all others.
-    tol : float
-        Residual that was small enough.
     outcome : str
         ``"solved"``, ``"max_iter"``, ``"stopped"`` or ``"interrupted"``.
     fingerprint : Fingerprint
@@ -44,7 +42,6 @@ class EmbeddingCertificate(Certificate):
     continuity: float
     n_neighbors: int
     compared: int
-    tol: float
     outcome: str
     fingerprint: Fingerprint
 
@@ -67,14 +64,14 @@ class EmbeddingCertificate(Certificate):
             "trustworthiness": f"{self.trustworthiness:.6f}",
             "continuity": f"{self.continuity:.6f}",
             self.what: f"{self.objective:.8g}",
-            "residual": f"{self.residual:.2e} (tol {self.tol:.0e})",
+            "residual": f"{self.residual:.2e}",
             "data": data_in_words(self.fingerprint),
             "outcome": self.outcome,
         }
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        require_nonnegative(self.residual, self.tol, below=float("inf"))
+        require_nonnegative(self.residual, below=float("inf"))
         inside = all(-1e-9 <= share <= 1 + 1e-9 for share in (self.trustworthiness, self.continuity))
         if not (inside and abs(self.objective) < float("inf")) or self.n_neighbors < 1 or self.compared < 1:
             raise ModelFileError("the certificate holds a share outside of 0 and 1, or a count below one")

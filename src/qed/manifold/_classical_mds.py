@@ -85,7 +85,7 @@ class ClassicalMDS(Embedding):
         strain = float(np.sum((B - points @ points.T) ** 2))
         top = max(abs(float(pairs.values[0])), TINY * float(np.abs(B).max(initial=0.0)))
         residual = pairs.residual / top if top > 0 else 0.0
-        self._certify(space, self._seen(data), Ending("strain", strain, residual, 1e-8, "solved"))
+        self._certify(space, self._seen(data), Ending("strain", strain, residual, "solved"))
         return self
 
 

@@ -45,27 +45,34 @@ def leading(matrix: Any, k: int, *, steps: int = 200, tol: float | None = 1e-11)
     return _with_residual(matrix, values[order], vectors[:, order])
 
 
-def trailing(matrix: Any, k: int) -> Pairs:
-    """Return the k smallest eigenvalues of a sparse positive semidefinite matrix, smallest first.
+def trailing(matrix: Any, k: int, null: Array) -> Pairs:
+    """Return the k smallest eigenvalues of a sparse positive semidefinite matrix, smallest first, all but one.
 
-    Large matrices are inverted about a point slightly below zero, where they are definite.
+    `null` is a vector of length one with eigenvalue zero, which is left out: eigenvectors are those orthogonal to it. Large
+    matrices are inverted about a point slightly below zero, where they are definite.
     """
     n = matrix.shape[0]
+    size = float(abs(matrix).sum(axis=1).max())
     if n <= max(SMALL, 4 * k):
-        values, vectors = np.linalg.eigh(matrix.toarray())
+        # moved to the other end of the spectrum
+        values, vectors = np.linalg.eigh(matrix.toarray() + 2.0 * size * np.outer(null, null))
         values, vectors = values[:k], vectors[:, :k]
     else:
         from scipy.sparse.linalg import LinearOperator, eigsh, splu  # noqa: PLC0415
 
-        size = float(abs(matrix).sum(axis=1).max())
         shift = 1e-10 * size
         factor = splu((matrix + shift * _identity(n)).tocsc(), diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
-        inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
-        values, vectors = eigsh(
-            matrix, k, sigma=-shift, OPinv=inverse, which="LM", v0=np.random.default_rng(0).standard_normal(n)
-        )
-        order = np.argsort(values, kind="stable")
-        values, vectors = values[order], vectors[:, order]
+
+        def inverse(v: Array) -> Array:
+            found = factor.solve(v - null * (null @ v))
+            return np.asarray(found - null * (null @ found))
+
+        operator = LinearOperator((n, n), matvec=inverse, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n)
+        found, vectors = eigsh(operator, k, which="LM", v0=start - null * (null @ start))
+        order = np.argsort(-found, kind="stable")
+        vectors = vectors[:, order]
+        values = np.einsum("ij,ij->j", vectors, matrix @ vectors)
     return _with_residual(matrix, values, vectors)
 
 

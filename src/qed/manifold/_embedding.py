@@ -28,8 +28,6 @@ class Ending(NamedTuple):
         Its value at the points.
     residual : float
         How far the points are from rest, relative.
-    tol : float
-        Residual asked for.
     outcome : str
         "solved", "max_iter", "stopped" or "interrupted".
     """
@@ -37,7 +35,6 @@ class Ending(NamedTuple):
     what: str
     objective: float
     residual: float
-    tol: float
     outcome: str
 
 
@@ -87,7 +84,6 @@ class Embedding(Transformer, min_samples=2):
             continuity=kept,
             n_neighbors=k,
             compared=len(rows),
-            tol=float(ending.tol),
             outcome=ending.outcome,
             fingerprint=seen,
         )

@@ -68,8 +68,8 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
 
     .. math:: 1 - \frac{2}{n k (2n - 3k - 1)} \sum_i \sum_{j \in U_k(i)} (r(i, j) - k)
 
-    where :math:`U_k(i)` are those of the k nearest points of i that are not among its k nearest rows, and r(i, j) is the rank of row
-    j by distance from row i.
+    where :math:`U_k(i)` are those of the k nearest points of i that are not among its k nearest rows, and r(i, j) is the rank of
+    row j by distance from row i.
 
     Parameters
     ----------

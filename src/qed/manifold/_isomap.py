@@ -113,8 +113,8 @@ class Isomap(Embedding):
         n = data.n_rows
         if (self.n_neighbors is None) == (self.radius is None):
             raise InvalidParameter(
-                f"Both n_neighbors and radius are provided or none is: n_neighbors={self.n_neighbors}, radius={self.radius}. Set one,"
-                " and the other to None."
+                f"Both n_neighbors and radius are provided or none is: n_neighbors={self.n_neighbors}, radius={self.radius}."
+                " Set one, and the other to None."
             )
         space = Space.of(type(self).__name__, data.X, self.metric, self.metric_params, float(self.p))
         require_memory(
@@ -134,7 +134,7 @@ class Isomap(Embedding):
         strain = float(np.sum(B * B) - np.sum(np.maximum(pairs.values, 0.0) ** 2))
         top = max(abs(float(pairs.values[0])), TINY * float(np.abs(B).max(initial=0.0)))
         residual = pairs.residual / top if top > 0 else 0.0
-        self._certify(space, self._seen(data), Ending("strain", max(strain, 0.0), residual, 1e-8, "solved"))
+        self._certify(space, self._seen(data), Ending("strain", max(strain, 0.0), residual, "solved"))
         return self
 
     def _neighborhoods(self, space: Space) -> Edges:

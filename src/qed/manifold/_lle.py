@@ -104,22 +104,22 @@ class LocallyLinearEmbedding(Embedding):
         n, p = data.X.shape
         if self.n_components > p:
             raise InvalidParameter(
-                f"output dimension must be less than or equal to input dimension: n_components = {self.n_components}, columns = {p}."
+                f"output dimension must be less than or equal to input dimension: n_components = {self.n_components}, p = {p}."
             )
         k = require_neighbors(type(self).__name__, self.n_neighbors, n)
         require_memory(24 * n * k * k, f"the neighbourhoods of {n} rows, {k} each", "Take fewer neighbours.")
         space = Space.of(type(self).__name__, data.X, "euclidean")
         _, ids = space.nearest(k)
         M = self._charges(space.rows, ids)
-        count = min(self.n_components + 1, n)
-        pairs = trailing(M, count)
+        count = min(self.n_components, n - 1)
+        pairs = trailing(M, count, np.full(n, n**-0.5))
         points = np.zeros((n, self.n_components))
-        points[:, : count - 1] = pairs.vectors[:, 1:]
+        points[:, :count] = pairs.vectors
         self.rows_, self.neighbors_ = np.array(space.rows), ids.astype(np.int32)
         self.embedding_ = with_signs(points).astype(data.X.dtype)
-        self.reconstruction_error_ = float(np.sum(pairs.values[1:]))
+        self.reconstruction_error_ = float(np.sum(pairs.values))
         size = max(float(abs(M).sum(axis=1).max()), TINY)
-        ending = Ending("reconstruction error", self.reconstruction_error_, pairs.residual / size, 1e-8, "solved")
+        ending = Ending("reconstruction error", self.reconstruction_error_, pairs.residual / size, "solved")
         self._certify(space, self._seen(data), ending)
         return self
 

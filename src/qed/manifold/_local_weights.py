@@ -74,7 +74,7 @@ def hessian(rows: Array, ids: Array, d: int, tol: float) -> Any:
     second = d * (d + 1) // 2
     if k <= d + second:
         raise InvalidParameter(
-            f"for method='hessian', n_neighbors must be greater than [n_components * (n_components + 3) / 2] = {d + second}, got {k}."
+            f"for method='hessian', n_neighbors must be greater than n_components * (n_components + 3) / 2 = {d + second}, got {k}."
         )
     pairs = [(a, b) for a in range(d) for b in range(a, d)]
     blocks = np.empty((n, k, k))

@@ -194,7 +194,7 @@ class MDS(Embedding):
         self.stress_ = _stress(best, _is_normalised(self.normalized_stress, is_metric=self.metric_mds))
         self.dissimilarity_matrix_ = np.array(D)
         self.n_iter_ = best.n_iter
-        ending = Ending("stress", best.stress, best.residual, float(self.eps), best.outcome)
+        ending = Ending("stress", best.stress, best.residual, best.outcome)
         self._certify(space, self._seen(data), ending)
         if best.outcome == "interrupted":
             raise KeyboardInterrupt
@@ -205,7 +205,7 @@ def _is_normalised(asked: Any, *, is_metric: bool) -> bool:
     return not is_metric if isinstance(asked, str) else bool(asked)
 
 
-def _stress(placed: Placed, normalised: bool) -> float:  # noqa: FBT001
+def _stress(placed: Placed, normalised: bool) -> float:
     if not normalised:
         return placed.stress
     return float(np.sqrt(placed.stress / placed.squares)) if placed.squares > 0 else 0.0

@@ -73,10 +73,8 @@ class Space(NamedTuple):
         require_memory(24 * n * n, f"the {n} x {n} matrix of distances", "Embed a sample of the rows.")
         if self.metric is None:
             return self.rows
-        if self.metric.name != "euclidean":
-            found = self.between(np.arange(n))
-        else:
-            found = euclidean_distances(self.rows)
+        by_products = self.metric.name == "euclidean"
+        found = euclidean_distances(self.rows) if by_products else self.between(np.arange(n))
         found = 0.5 * (found + found.T)
         np.fill_diagonal(found, 0.0)
         return found

@@ -17,6 +17,12 @@ from qed.manifold._neighborhoods import Space, components, neighbor_graph
 from qed.manifold._spectral_start import normalised
 
 
+def _is_square(model: Any, value: Any) -> str:
+    n = len(model.embedding_)
+    fits = (is_sparse(value) or isinstance(value, np.ndarray)) and value.shape == (n, n) and value.dtype.kind == "f"
+    return "" if fits else f"should be a matrix of numbers of shape ({n}, {n})"
+
+
 class SpectralEmbedding(Embedding):
     r"""Points that vary little along the links of a graph of near rows.
 
@@ -53,8 +59,8 @@ class SpectralEmbedding(Embedding):
     _: KW_ONLY
     affinity: Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"] = param(
         "nearest_neighbors",
-        "Links: half for each direction in which a row is among the nearest of another, itself included; exp(-gamma d^2); X itself; or"
-        " neighbours by the distances in X.",
+        "Links: half for each direction in which a row is among the nearest of another, itself included; exp(-gamma d^2); X"
+        " itself; or neighbours by the distances in X.",
     )
     gamma: Positive | None = param(None, "Coefficient of 'rbf'; None is one over the number of columns.")
     random_state: Seed = param(None, "Seed of scikit-learn's solver.", kind="hint")
@@ -65,7 +71,15 @@ class SpectralEmbedding(Embedding):
         None, "Number of threads that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
 
-    affinity_matrix_: Any = fitted("Affinities of the rows, sparse or dense, (n, n).", answers=False)
+    neighbors_: Array = fitted(
+        "Numbers of the other rows that are linked, nearest first, if the affinity is by neighbours.",
+        dtype="int32",
+        shape="(n, *)",
+        low=0,
+        optional=True,
+        answers=False,
+    )
+    affinity_matrix_: Any = fitted("Affinities of the rows, sparse or dense, (n, n).", check=_is_square, answers=False)
     n_neighbors_: int | None = fitted("Neighbours that were linked.", answers=False)
 
     def _traits(self) -> Traits:
@@ -98,18 +112,15 @@ class SpectralEmbedding(Embedding):
         self.affinity_matrix_ = graph
         points, pairs = eigenmaps(graph, self.n_components, "SpectralEmbedding")
         self.embedding_ = points.astype(data.X.dtype)
-        objective = float(np.sum(np.maximum(1.0 - pairs.values[1:], 0.0)))
+        objective = float(np.sum(np.maximum(1.0 - pairs.values, 0.0)))
         seen = self._seen(data)
-        if self.affinity == "precomputed":  # the more alike, the nearer
-            high = dense.max(initial=0.0) - np.asarray(dense, np.float64)
-            np.fill_diagonal(high, 0.0)
-            space = Space(high, None)
-        self._certify(space, seen, Ending("sum of eigenvalues", objective, pairs.residual, 1e-8, "solved"))
+        self._certify(space, seen, Ending("sum of eigenvalues", objective, pairs.residual, "solved"))
         return self
 
     def _links(self, space: Space, given: Any) -> Any:
         n = space.n_rows
         self.n_neighbors_ = None
+        self.__dict__.pop("neighbors_", None)
         if self.affinity == "precomputed":
             graph = given.tocsr() if is_sparse(given) else np.asarray(given, np.float64)
             off = abs(graph - graph.T).max()
@@ -126,7 +137,9 @@ class SpectralEmbedding(Embedding):
         self.n_neighbors_ = k = min(k, n)
         ids = np.arange(n)[:, None]
         if k > 1:
-            ids = np.column_stack([ids, space.nearest(k - 1)[1]])
+            near = space.nearest(k - 1)[1]
+            self.neighbors_ = near.astype(np.int32)
+            ids = np.column_stack([ids, near])
         links = neighbor_graph(np.ones(ids.shape), ids, n)
         made = (0.5 * (links + links.T)).tocsr()
         made.sort_indices()
@@ -134,7 +147,7 @@ class SpectralEmbedding(Embedding):
 
 
 def eigenmaps(graph: Any, k: int, owner: str) -> tuple[Array, Pairs]:
-    """Return points from the eigenvectors of a graph's normalised Laplacian after the first; and the pairs of I less it.
+    """Return points from the eigenvectors of a graph's normalised Laplacian after the constant one; and the pairs of I less it.
 
     Sparse graphs are inverted, since their eigenvalues lie close together; dense ones are multiplied.
     """
@@ -156,16 +169,18 @@ def eigenmaps(graph: Any, k: int, owner: str) -> tuple[Array, Pairs]:
             stacklevel=3,
         )
     matrix, roots = normalised(links)
-    count = min(k + 1, n)
+    degrees = np.asarray(links.sum(axis=1), dtype=np.float64).reshape(-1)
+    constant = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # the first eigenvector, which is left out
+    count = min(k, n - 1)
     if is_dense:
-        pairs = leading(matrix, count)
+        pairs = leading(matrix - 2.0 * np.outer(constant, constant), count)
     else:
         from scipy.sparse import identity  # noqa: PLC0415
 
-        smallest = trailing((identity(n, format="csr") - matrix).tocsr(), count)
+        smallest = trailing((identity(n, format="csr") - matrix).tocsr(), count, constant)
         pairs = Pairs(1.0 - smallest.values, smallest.vectors, smallest.residual)
     points = np.zeros((n, k))
-    points[:, : count - 1] = pairs.vectors[:, 1:] / roots[:, None]
+    points[:, :count] = pairs.vectors / roots[:, None]
     return with_signs(points), pairs
 
 

@@ -157,7 +157,7 @@ class TSNE(Embedding):
         self._certify(
             space,
             self._seen(data),
-            Ending("Kullback-Leibler divergence", self.kl_divergence_, residual, float(self.min_grad_norm), outcome),
+            Ending("Kullback-Leibler divergence", self.kl_divergence_, residual, outcome),
         )
         if outcome == "interrupted":
             raise KeyboardInterrupt

@@ -74,8 +74,8 @@ class UMAP(Embedding):
     Notes
     -----
     Points begin at eigenvectors of the graph's Laplacian. In each epoch an edge of relative weight w is met w times in the mean:
-    its ends move towards each other, and away from m random points. Edges without a common end are met at once, so that the same seed
-    gives the same points on any number of threads. New rows are placed among the points, which stay.
+    its ends move towards each other, and away from m random points. Edges without a common end are met at once, so that the same
+    seed gives the same points on any number of threads. New rows are placed among the points, which stay.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class UMAP(Embedding):
         rows = objective_rows(n)
         objective = _kernels.umap_cross_entropy(edges, placed, curve, pushes, rows) / len(rows)
         residual = imbalance(edges, placed, curve, pushes, compared_rows(n, 1))
-        self._certify(space, self._seen(data), Ending("cross-entropy per row", objective, residual, 0.0, outcome))
+        self._certify(space, self._seen(data), Ending("cross-entropy per row", objective, residual, outcome))
         if outcome == "interrupted":
             raise KeyboardInterrupt
         return self
