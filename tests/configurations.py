@@ -441,6 +441,11 @@ def _factors(add: Callable[..., None]) -> None:
                     3, beta_loss=loss, max_iter=9, alpha_W=0.02, l1_ratio=0.4, init="random", random_state=1
                 )
             )
+    for kernel in ("rbf", "poly", "cosine", "laplacian"):
+        add(
+            lambda kernel=kernel: D.KernelPCA(2, kernel=kernel, gamma=0.1, fit_inverse_transform=True), layout="float32"
+        )
+        add(lambda kernel=kernel: D.KernelPCA(kernel=kernel, gamma=0.05))
     add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
 
 
@@ -454,6 +459,12 @@ def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.SoftKMeans(2, beta=0.1, random_state=0), weight="counts")
     for kernel in ("linear", "poly", "cosine"):
         add(lambda kernel=kernel: cluster.KernelKMeans(3, kernel=kernel, degree=2, random_state=0))
+    for linkage in ("single", "complete", "average", "weighted", "ward", "centroid", "median"):
+        add(lambda linkage=linkage: cluster.AgglomerativeClustering(3, linkage=linkage))
+    add(lambda: cluster.AgglomerativeClustering(None, distance_threshold=1.5, linkage="average", metric="manhattan"))
+    add(lambda: cluster.AgglomerativeClustering(3, linkage="complete", metric="cosine"), layout="float32")
+    add(lambda: cluster.DivisiveClustering(3, metric="chebyshev"), layout="pandas")
+    add(lambda: cluster.FeatureAgglomeration(2, linkage="average", metric="correlation"))
 
 
 def _mixtures(add: Callable[..., None]) -> None:

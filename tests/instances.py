@@ -84,6 +84,10 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ("GradientBoostingClassifier", "GradientBoostingRegressor"), lambda kind: kind(n_estimators=5, random_state=0)
     ),
+    **dict.fromkeys(
+        ("GaussianRandomProjection", "SparseRandomProjection", "HadamardProjection"),
+        lambda kind: kind(2, random_state=0),  # the lemma asks for more than there are columns
+    ),
     # as many components as columns leave nothing to approximate
     "NMF": lambda kind: kind(2, random_state=0),
     "MiniBatchNMF": lambda kind: kind(2, max_iter=20, random_state=0),

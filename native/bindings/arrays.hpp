@@ -83,6 +83,7 @@ void run(Kernel&& kernel) {
 }
 
 void bind_by_class(nb::module_& module);
+void bind_clusters(nb::module_& module);
 void bind_coordinate(nb::module_& module);
 void bind_dense(nb::module_& module);
 void bind_ensemble(nb::module_& module);

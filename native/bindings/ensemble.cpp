@@ -164,7 +164,7 @@ PackedForest packed(Index columns, Index width, const Array& sizes, const Array&
     std::vector<Index> right, place;
     for (Index tree = 0; tree < trees; ++tree) {
         const Index count = own_sizes[tree];
-        require(count >= 1 && first + count <= nodes, "the sizes of the trees do not add up");
+        require(count >= 1 && count <= nodes - first, "the sizes of the trees do not add up");
         // a right child follows the whole of the left branch
         right.assign(static_cast<std::size_t>(count), -1);
         std::vector<Index> open;

@@ -660,6 +660,63 @@ def rows_within(
 ) -> tuple[NDArray[np.int64], Vector, NDArray[np.int64]]:
     """Where the list of each query begins, then distances and numbers of all rows within the radius, nearest first."""
 
+def measure_rows(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    queries: Matrix,
+    metric: tuple[int, float, Vector | None],
+) -> Matrix:
+    """Distances of queries to all rows of an index without boxes, in the order of the rows."""
+
+def link_centroids(
+    X: Matrix, linkage: int, nearest: tuple[NDArray[np.int64], Vector]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Merge by ward (4), centroid (5) or median (6) linkage: ids of both clusters, heights, rows they hold together.
+
+    ``nearest`` is the nearest other row of each row, and its distance.
+    """
+
+def link_rows(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    X: Matrix,
+    metric: tuple[int, float, Vector | None],
+    linkage: int,
+    nearest: tuple[NDArray[np.int64], Vector],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Merge by complete (1), average (2) or weighted (3) linkage of rows with a metric; the index has no boxes."""
+
+def link_matrix(
+    distances: Matrix, linkage: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Merge by single (0), complete, average or weighted linkage of given distances, which are written over."""
+
+def span_rows(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    X: Matrix,
+    metric: tuple[int, float, Vector | None],
+    source: Vector | None,
+    target: Vector | None,
+    limit: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
+    """Rows in the order of Prim's algorithm, the row from which each is reached (-1 for none), and how far it is.
+
+    The distance of row i, reached, to row j is the largest of their distance, ``source[i]`` and ``target[j]``.
+    """
+
+def dense_groups(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    X: Matrix,
+    metric: tuple[int, float, Vector | None],
+    radius: float,
+    least: float,
+    weight: Vector | None,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the group of each row, -1 for none, and whether rows within the radius of it weigh at least ``least``."""
+
+def swap_medoids(
+    distances: Matrix, weight: Vector | None, start: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, int, bool]:
+    """Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left."""
+
 def log_densities(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
     queries: Matrix,

@@ -242,12 +242,16 @@ def followed(tasks: Sequence[Any], n_jobs: int | None, name: str, verbose: int) 
     """Run tasks and announce each as it is done."""
     results = []
     with Progress(name, len(tasks), verbose=verbose) as progress:
-        for result in mapped(lambda task: task(), tasks, n_jobs):
+        for result in mapped(partial(_done, tasks), range(len(tasks)), n_jobs, pure=True):
             results.append(result)
             score = next(iter(result.scores.values())) if isinstance(result, Judged) else None
             if progress.step(score) is STOP:
                 raise KeyboardInterrupt(f"{name} was stopped by a callback after {len(results)} of {len(tasks)} folds.")
     return results
+
+
+def _done(tasks: Sequence[Any], number: int) -> Any:
+    return tasks[number]()
 
 
 def report_failures(judged: Sequence[Judged], error_score: Any) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,7 +37,7 @@ from qed.model_selection._shared import judged_together
 from qed.model_selection._subset import countable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
 
 Array = np.ndarray[Any, Any]
@@ -320,6 +322,19 @@ class RandomizedSearchCV(Search):
         return list(ParameterSampler(self.param_distributions, self.n_iter, random_state=self.random_state))
 
 
+def _judge_one(
+    estimator: Any,
+    table: Table,
+    settings: Sequence[Mapping[str, Any]],
+    folds: Sequence[Any],
+    scorers: Any,
+    options: Mapping[str, Any],
+    pair: tuple[int, int],
+) -> Judged:
+    setting, fold = pair
+    return judge(estimator, table, folds[fold], setting=settings[setting], scorers=scorers, **options)
+
+
 class SearchRun:
     """One search: the settings, the folds, and what is known so far."""
 
@@ -393,12 +408,14 @@ class SearchRun:
         """Judge the settings that are left, and say how it ended."""
         search = self.search
         start = time.perf_counter()
-        with Progress(type(search).__name__, len(left), verbose=search.verbose) as progress:
+        pairs = [(k, fold) for k in left for fold in range(len(self.folds))]
+        results = self._judge_pairs(self.settings, self.folds, pairs)
+        with Progress(type(search).__name__, len(left), verbose=search.verbose) as progress, closing(results):
             for k in left:
                 if search.budget is not None and judged and time.perf_counter() - start > search.budget:
                     return "budget"
                 try:
-                    judged[k] = self.judge_setting(self.settings[k], self.folds)
+                    judged[k] = list(islice(results, len(self.folds)))
                 except KeyboardInterrupt:
                     return "interrupted"
                 if progress.step(self.mean_score(judged[k]), str(self.settings[k])) is STOP:
@@ -407,10 +424,16 @@ class SearchRun:
 
     def judge_setting(self, setting: Mapping[str, Any], folds: Sequence[Any]) -> list[Judged]:
         """Fit a setting on the training rows of every fold, and score it on the others."""
+        return list(self._judge_pairs([setting], folds, [(0, fold) for fold in range(len(folds))]))
+
+    def _judge_pairs(
+        self, settings: Sequence[Mapping[str, Any]], folds: Sequence[Any], pairs: Sequence[tuple[int, int]]
+    ) -> Generator[Judged]:
+        """Judge settings on folds, each pair by numbers; in threads or on a cluster, candidates and folds alike."""
         search = self.search
         options = {"error_score": search.error_score, "with_train": search.return_train_score, "keep": False}
-        one = partial(judge, search.estimator, self.table, setting=setting, scorers=self.scorers, **options)
-        return list(mapped(one, folds, search.n_jobs))
+        one = partial(_judge_one, search.estimator, self.table, settings, folds, self.scorers, options)
+        return mapped(one, pairs, search.n_jobs, pure=True)
 
     def mean_score(self, judged: Sequence[Judged]) -> float:
         """Return the mean over the folds, of the first score if there are several."""

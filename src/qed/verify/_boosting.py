@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._forests import right_children
+from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
 from qed.verify._rows import read_data
 from qed.verify._seeds import mixed

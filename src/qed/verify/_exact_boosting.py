@@ -25,7 +25,7 @@ from qed.verify._boosting import (
     refuse,
     trees_of,
 )
-from qed.verify._forests import number_of_rows
+from qed.verify._forest_nodes import number_of_rows
 from qed.verify._names import called
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
