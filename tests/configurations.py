@@ -28,6 +28,7 @@ from qed import (
     ensemble,
     feature_selection,
     linear_model,
+    manifold,
     mixture,
     model_selection,
     naive_bayes,
@@ -601,6 +602,17 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: neighbors.KernelDensity(bandwidth=0.7, kernel="epanechnikov"), weight="counts")
     _clusters(add)
     _mixtures(add)
+    add(lambda: manifold.ClassicalMDS(2))
+    add(lambda: manifold.MDS(2, max_iter=20))
+    add(lambda: manifold.MDS(2, metric_mds=False, max_iter=10), layout="float32")
+    add(lambda: manifold.Isomap(n_neighbors=4))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=4))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="modified"))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="ltsa"), layout="float32")
+    add(lambda: manifold.SpectralEmbedding(2, n_neighbors=5))
+    add(lambda: manifold.SpectralEmbedding(2, affinity="rbf"))
+    add(lambda: manifold.TSNE(2, perplexity=4, max_iter=60, random_state=0))
+    add(lambda: manifold.UMAP(2, n_neighbors=5, n_epochs=20, random_state=0))
     add(lambda: decomposition.PCA(2))
     add(lambda: decomposition.PCA(0.9, whiten=True), weight="counts")
     add(lambda: M.DummyClassifier(strategy="most_frequent"), target="three", weight="counts")

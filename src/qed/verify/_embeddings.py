@@ -67,7 +67,7 @@ class Measure:
             return np.asarray(query, np.float64)
         if self.name == "euclidean":
             away = self.rows - query
-            return np.sqrt(np.einsum("ij,ij->i", away, away))
+            return np.asarray(np.sqrt(np.einsum("ij,ij->i", away, away)))
         if self.name in ("cosine", "correlation"):
             away = _direction(self.rows, self.name) - _direction(query[None, :], self.name)
             return np.asarray(0.5 * np.sum(away**2, axis=1))
@@ -190,7 +190,7 @@ def _penalties(reference: Array, other: Array, own: int, k: int) -> Array:
 
 def _beyond(away: Array, edges: Array, k: int) -> Array:
     """Return how far beyond k places stand in the order of distances."""
-    return np.maximum(1 + np.count_nonzero(away < edges[:, None], axis=1) - k, 0)
+    return np.asarray(np.maximum(1 + np.count_nonzero(away < edges[:, None], axis=1) - k, 0))
 
 
 def require_neighbors(model: Any, measure: Measure, ids: Array) -> Array:

@@ -43,12 +43,12 @@ def _probabilities(distances: Array, perplexity: float) -> Array:
 
     def shares(rate: Array) -> Array:
         weights = np.exp(-rate[:, None] * away)
-        return weights / weights.sum(axis=1, keepdims=True)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def entropy(rate: Array) -> Array:
         weights = np.exp(-rate[:, None] * away)
         total = weights.sum(axis=1)
-        return np.log(total) + rate * (away * weights).sum(axis=1) / total
+        return np.asarray(np.log(total) + rate * (away * weights).sum(axis=1) / total)
 
     rate = _solved(entropy, math.log(perplexity), np.where(mean > 0, 1 / np.where(mean > 0, mean, 1.0), 1.0))
     return shares(rate)

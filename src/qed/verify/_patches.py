@@ -120,6 +120,9 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa:
     values = np.einsum("ij,ij->j", Y, image)
     if np.linalg.norm(image - Y * values, axis=0).max(initial=0.0) > tolerance * size:
         refuse(model, "its points are no eigenvectors")
+    slack = tolerance * size if model.embedding_.dtype == np.float32 else 1e-12 * size
+    if np.any(np.diff(values) < -slack - 1e-6 * np.abs(values[1:])):
+        refuse(model, "its axes are not in order")
     objective = float(values.sum())
     allowed = 1e-9 * size * len(values) + (tolerance * size if model.embedding_.dtype == np.float32 else 0.0)
     if not abs(model.reconstruction_error_ - objective) <= SMALL * abs(objective) + allowed:
@@ -157,6 +160,8 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     values = np.einsum("ij,ij->j", V, image)
     if np.linalg.norm(image - V * values, axis=0).max(initial=0.0) > tolerance:
         refuse(model, "its points are no eigenvectors")
+    if np.any(np.diff(values) > (tolerance if model.embedding_.dtype == np.float32 else 1e-12)):
+        refuse(model, "its axes are not in order")
     if measure.n <= LARGE:
         first = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # of value one, and left out
         best = np.sort(np.linalg.eigvalsh(matrix - 2 * np.outer(first, first)))[::-1][: len(values)]
