@@ -263,6 +263,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _embeddings(add)
     _factors(add)
     _selectors(add)
     _composites(add)
@@ -559,6 +560,20 @@ def _copies(add: Callable[..., None]) -> None:
     add(lambda: E.RandomTreesEmbedding(n_estimators=4, max_depth=3, random_state=1), weight="counts")
 
 
+def _embeddings(add: Callable[..., None]) -> None:
+    add(lambda: manifold.ClassicalMDS(2))
+    add(lambda: manifold.MDS(2, max_iter=20))
+    add(lambda: manifold.MDS(2, metric_mds=False, max_iter=10), layout="float32")
+    add(lambda: manifold.Isomap(n_neighbors=4))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=4))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="modified"))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="ltsa"), layout="float32")
+    add(lambda: manifold.SpectralEmbedding(2, n_neighbors=5))
+    add(lambda: manifold.SpectralEmbedding(2, affinity="rbf"))
+    add(lambda: manifold.TSNE(2, perplexity=4, max_iter=60, random_state=0))
+    add(lambda: manifold.UMAP(2, n_neighbors=5, n_epochs=20, random_state=0))
+
+
 def _others(add: Callable[..., None]) -> None:
     for kind in (NB.GaussianNB, discriminant_analysis.LinearDiscriminantAnalysis):
         for how in ({"target": "three"}, {"weight": "counts"}, {"target": "integers", "layout": "float32"}):
@@ -602,17 +617,6 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: neighbors.KernelDensity(bandwidth=0.7, kernel="epanechnikov"), weight="counts")
     _clusters(add)
     _mixtures(add)
-    add(lambda: manifold.ClassicalMDS(2))
-    add(lambda: manifold.MDS(2, max_iter=20))
-    add(lambda: manifold.MDS(2, metric_mds=False, max_iter=10), layout="float32")
-    add(lambda: manifold.Isomap(n_neighbors=4))
-    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=4))
-    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="modified"))
-    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="ltsa"), layout="float32")
-    add(lambda: manifold.SpectralEmbedding(2, n_neighbors=5))
-    add(lambda: manifold.SpectralEmbedding(2, affinity="rbf"))
-    add(lambda: manifold.TSNE(2, perplexity=4, max_iter=60, random_state=0))
-    add(lambda: manifold.UMAP(2, n_neighbors=5, n_epochs=20, random_state=0))
     add(lambda: decomposition.PCA(2))
     add(lambda: decomposition.PCA(0.9, whiten=True), weight="counts")
     add(lambda: M.DummyClassifier(strategy="most_frequent"), target="three", weight="counts")

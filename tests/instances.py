@@ -103,8 +103,10 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "TSNE": lambda kind: kind(perplexity=2, max_iter=100, random_state=0),
     "UMAP": lambda kind: kind(n_neighbors=5, n_epochs=20, random_state=0),
     "MDS": lambda kind: kind(max_iter=20),
-    **dict.fromkeys(("Isomap", "LocallyLinearEmbedding"), lambda kind: kind(n_neighbors=3, n_components=1)),
-    "SpectralEmbedding": lambda kind: kind(n_components=1, n_neighbors=5),
+    "LocallyLinearEmbedding": lambda kind: kind(n_neighbors=3, n_components=1),
+    # graphs that fall apart are warned about
+    "Isomap": lambda kind: kind(n_neighbors=None, radius=1e9, n_components=1),
+    "SpectralEmbedding": lambda kind: kind(n_components=1, affinity="rbf", gamma=1e-3),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "HalvingGridSearchCV": lambda kind: kind(

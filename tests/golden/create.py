@@ -68,7 +68,7 @@ def data(model: Any) -> tuple[Any, ...]:
 
 
 def answers(model: Any, rows: Any) -> Any:
-    """Return what a model says of rows: predictions, what it makes of them, log-densities, neighbours, or labels or points of the fit."""
+    """Return what a model says of rows: predictions, what it makes of them, log-densities, neighbours, or its labels or points."""
     for method in ("predict", "transform", "score_samples"):
         if hasattr(model, method):
             said = getattr(model, method)(rows)

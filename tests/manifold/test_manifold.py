@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ from qed.manifold import (
     tsne_divergence,
 )
 from qed.manifold._fuzzy_graph import fuzzy_graph
-from qed.manifold._kernels import membership_similarities
+from qed.manifold._kernels import membership_similarities, perplexity_similarities
 from qed.manifold._neighborhoods import Space
 from qed.metrics import euclidean_distances
 
@@ -79,7 +80,7 @@ def test_stress_never_rises_and_is_that_of_scikit_learn(is_metric):
     with qed.listen(lambda event: values.append(event.value) if event.kind == "step" else None):
         ours = MDS(metric_mds=is_metric).fit(IRIS)
     if is_metric:
-        assert all(b <= a * (1 + 1e-12) for a, b in zip(values, values[1:], strict=False))
+        assert all(b <= a * (1 + 1e-12) for a, b in pairwise(values))
     theirs = rival.MDS(metric_mds=is_metric, n_init=1, init="classical_mds").fit(IRIS)
     assert ours.stress_ <= theirs.stress_ * 1.001
 
@@ -151,7 +152,9 @@ def test_weights_sum_to_one_and_an_affine_plane_is_recovered():
 def test_patches_are_those_of_scikit_learn(method):
     X = roll(500)
     ours, error = locally_linear_embedding(X, n_neighbors=12, n_components=2, method=method)
-    theirs, other = rival.locally_linear_embedding(X, n_neighbors=12, n_components=2, method=method, eigen_solver="dense")
+    theirs, other = rival.locally_linear_embedding(
+        X, n_neighbors=12, n_components=2, method=method, eigen_solver="dense"
+    )
     same_up_to_sign(ours, theirs, 1e-4)
     assert error == pytest.approx(other, rel=1e-4, abs=1e-12)
 
@@ -182,8 +185,6 @@ def test_probabilities_have_the_perplexity_asked_for_and_sum_to_one():
     P = joint_probabilities(X, perplexity=12.0)
     assert P.sum() == pytest.approx(1.0)
     assert abs(P - P.T).max() < 1e-15
-    from qed.manifold._kernels import perplexity_similarities
-
     distances, _ = Space.of("test", X, "euclidean").nearest(36)
     shares = perplexity_similarities(distances, 12.0)
     entropy = -np.sum(np.where(shares > 0, shares * np.log(np.maximum(shares, 1e-300)), 0.0), axis=1)
@@ -264,7 +265,8 @@ def test_umap_places_new_rows_and_separates_labels():
 
 
 @pytest.mark.parametrize(
-    "model", [TSNE(max_iter=60, random_state=0), UMAP(n_epochs=30, random_state=0), MDS(max_iter=9), Isomap(n_neighbors=12)]
+    "model",
+    [TSNE(max_iter=60, random_state=0), UMAP(n_epochs=30, random_state=0), MDS(max_iter=9), Isomap(n_neighbors=12)],
 )
 def test_threads_change_no_bit(model):
     X = load_digits().data[:300]
@@ -313,7 +315,9 @@ def test_certificates_are_verified_and_changed_points_refused(model, tmp_path):
             assert certificate.trustworthiness == pytest.approx(
                 trustworthiness(X, points, n_neighbors=k, metric=metric), abs=1e-12
             )
-            assert certificate.continuity == pytest.approx(continuity(X, points, n_neighbors=k, metric=metric), abs=1e-12)
+            assert certificate.continuity == pytest.approx(
+                continuity(X, points, n_neighbors=k, metric=metric), abs=1e-12
+            )
         honest = loaded.embedding_.copy()
         for changed in (1.01 * honest, -honest, honest[::-1], honest + 1.0, honest[:, ::-1]):
             loaded.embedding_ = np.ascontiguousarray(changed)
@@ -362,5 +366,8 @@ def test_equal_rows_are_one_place():
         warnings.simplefilter("ignore")
         for model in (ClassicalMDS(), MDS(), Isomap(n_neighbors=4)):
             assert np.allclose(model.fit(X).embedding_, 0.0)
-        for model in (TSNE(perplexity=3, max_iter=50, random_state=0), UMAP(n_neighbors=4, n_epochs=10, random_state=0)):
+        for model in (
+            TSNE(perplexity=3, max_iter=50, random_state=0),
+            UMAP(n_neighbors=4, n_epochs=10, random_state=0),
+        ):
             assert np.isfinite(model.fit(X).embedding_).all()

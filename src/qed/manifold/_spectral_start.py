@@ -45,7 +45,7 @@ def _by_components(rows: Array, k: int, rng: Generator) -> Array:
     points = rng.standard_normal((len(rows), k))
     if len(rows) > 1 and np.ptp(rows, axis=0).max(initial=0.0) > 0:
         many = min(k, *rows.shape)
-        scores = PCA(many).fit_transform(rows)
+        scores = PCA(many).set_output(transform="default").fit_transform(rows)
         points *= 1e-2 * float(np.abs(scores).max())
         points[:, :many] = scores
     return points

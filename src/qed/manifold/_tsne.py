@@ -183,7 +183,9 @@ class TSNE(Embedding):
                 raise InvalidData(f"init must hold finite numbers of shape {shape}, got shape {given.shape}.")
             return given
         if self.init == "pca":
-            scores = PCA(min(self.n_components, *space.rows.shape)).fit_transform(space.rows)
+            scores = (
+                PCA(min(self.n_components, *space.rows.shape)).set_output(transform="default").fit_transform(space.rows)
+            )
             spread = float(np.std(scores[:, 0]))
             if spread > 0 and scores.shape == shape:
                 return np.asarray(scores * (1e-4 / spread))

@@ -160,7 +160,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     values = np.einsum("ij,ij->j", V, image)
     if np.linalg.norm(image - V * values, axis=0).max(initial=0.0) > tolerance:
         refuse(model, "its points are no eigenvectors")
-    if np.any(np.diff(values) > (tolerance if model.embedding_.dtype == np.float32 else 1e-12)):
+    if np.any(np.diff(values) > (tolerance if model.embedding_.dtype == np.float32 else 1e-10)):
         refuse(model, "its axes are not in order")
     if measure.n <= LARGE:
         first = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # of value one, and left out

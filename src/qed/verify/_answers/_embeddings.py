@@ -30,7 +30,9 @@ def along_paths(model: Any, X: Array) -> Numbers:
     inner = G**2
     placed, size = np.empty((len(X), points.shape[1])), np.empty((len(X), points.shape[1]))
     for i, row in enumerate(X):
-        away, near, is_open = _nearest(measure, row, measure.n if model.n_neighbors is None else min(model.n_neighbors, measure.n))
+        away, near, is_open = _nearest(
+            measure, row, measure.n if model.n_neighbors is None else min(model.n_neighbors, measure.n)
+        )
         near = near if model.radius is None else np.flatnonzero(away <= model.radius)
         squares = np.min(away[near, None] + G[near], axis=0) ** 2 if len(near) else np.full(measure.n, np.nan)
         product = -0.5 * (squares - squares.mean() - inner.mean(axis=0) + inner.mean())
@@ -49,7 +51,9 @@ def by_weights(model: Any, X: Array) -> Numbers:
         away = rows[near] - row
         products = away @ away.T
         trace = float(np.trace(products))
-        weights = np.linalg.solve(products + (model.reg * trace if trace > 0 else model.reg) * np.eye(len(near)), np.ones(len(near)))
+        weights = np.linalg.solve(
+            products + (model.reg * trace if trace > 0 else model.reg) * np.eye(len(near)), np.ones(len(near))
+        )
         weights /= weights.sum()
         placed[i] = weights @ points[near]
         size[i] = np.inf if is_open else CANCELLED * (np.abs(weights) @ np.abs(points[near])).max()
@@ -66,5 +70,9 @@ def drawn(model: Any, X: Any, told: Any) -> None:
     place = {tuple(row): number for number, row in reversed(list(enumerate(known.tolist())))}
     for row, point in zip(np.asarray(rows, np.float64).tolist(), points, strict=True):
         number = place.get(tuple(row))
-        if model.metric != "precomputed" and number is not None and not np.array_equal(point, embedding[number].astype(point.dtype)):
+        if (
+            model.metric != "precomputed"
+            and number is not None
+            and not np.array_equal(point, embedding[number].astype(point.dtype))
+        ):
             refuse(model, "transform")
