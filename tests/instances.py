@@ -97,7 +97,8 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     # seeded, and as many clusters as few rows can have
     **dict.fromkeys(
-        ("BisectingKMeans", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans"), lambda kind: kind(3, random_state=0)
+        ("BisectingKMeans", "KMedoids", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans", "SpectralClustering"),
+        lambda kind: kind(3, random_state=0),
     ),
     # few rows have few neighbours; as few steps as scikit-learn gives its own in its checks
     "TSNE": lambda kind: kind(perplexity=2, max_iter=100, random_state=0),
@@ -109,6 +110,9 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "SpectralEmbedding": lambda kind: kind(n_components=1, affinity="rbf", gamma=1e-3),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
+    "FixedThresholdClassifier": lambda kind: kind(LogisticRegression()),
+    # scikit-learn's checks ask that labels follow the sign of decision_function, which is what another threshold changes
+    "TunedThresholdClassifierCV": lambda kind: kind(LogisticRegression(), cv=3, thresholds=[0.5]),
     "HalvingGridSearchCV": lambda kind: kind(
         Ridge(), SMALL, cv=2, random_state=0, min_resources=5, error_score="raise"
     ),

@@ -17,6 +17,7 @@ whose numbers answer anything else is refused, and so is a class that is not in 
     _bases       columns made of columns                 _entries     codes of entries, dates, gaps
     _texts       words and names                         _composites  models of models
     _embeddings  points of new rows
+    _found       factorisations, kernels, projections
 """
 
 from qed.verify._answers._agree import agreed, answers_known
