@@ -92,6 +92,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ("BisectingKMeans", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans"), lambda kind: kind(3, random_state=0)
     ),
+    "GraphicalLassoCV": lambda kind: kind(cv=2, alphas=2, n_refinements=1),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),

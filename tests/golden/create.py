@@ -68,8 +68,8 @@ def data(model: Any) -> tuple[Any, ...]:
 
 
 def answers(model: Any, rows: Any) -> Any:
-    """Return what a model says of rows: predictions, what it makes of them, log-densities, or distances of neighbours."""
-    for method in ("predict", "transform", "score_samples"):
+    """Return what a model says of rows: predictions, what it makes of them, log-densities, or distances."""
+    for method in ("predict", "transform", "score_samples", "mahalanobis"):
         if hasattr(model, method):
             said = getattr(model, method)(rows)
             return said.toarray() if hasattr(said, "toarray") else said

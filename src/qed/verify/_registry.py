@@ -54,6 +54,7 @@ from qed.verify import (
     _coded,
     _copies,
     _counts,
+    _covariances,
     _discriminants,
     _duality,
     _evidence,
@@ -168,6 +169,18 @@ TABLE: dict[str, Entry] = {
     "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_pipelines.transformed_target),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
+    **{
+        f"qed.covariance.{name}": _by(ExactCertificate, _covariances.check_empirical)
+        for name in ("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance")
+    },
+    **{
+        f"qed.covariance.{name}": _by(DualityGapCertificate, _covariances.check_graphical_lasso)
+        for name in ("GraphicalLasso", "GraphicalLassoCV")
+    },
+    **{
+        f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
+        for name in ("EllipticEnvelope", "MinCovDet")
+    },
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
