@@ -263,6 +263,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _factors(add)
     _selectors(add)
     _composites(add)
     _studies(add)
@@ -431,6 +432,24 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
 
 
+def _factors(add: Callable[..., None]) -> None:
+    D = decomposition
+    for loss in ("frobenius", "kullback-leibler", 1.5):
+        for kind in (D.NMF, D.MiniBatchNMF):
+            add(lambda kind=kind, loss=loss: kind(2, beta_loss=loss, max_iter=30, random_state=0))
+            add(
+                lambda kind=kind, loss=loss: kind(
+                    3, beta_loss=loss, max_iter=9, alpha_W=0.02, l1_ratio=0.4, init="random", random_state=1
+                )
+            )
+    for kernel in ("rbf", "poly", "cosine", "laplacian"):
+        add(
+            lambda kernel=kernel: D.KernelPCA(2, kernel=kernel, gamma=0.1, fit_inverse_transform=True), layout="float32"
+        )
+        add(lambda kernel=kernel: D.KernelPCA(kernel=kernel, gamma=0.05))
+    add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
+
+
 def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
     add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
@@ -441,6 +460,12 @@ def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.SoftKMeans(2, beta=0.1, random_state=0), weight="counts")
     for kernel in ("linear", "poly", "cosine"):
         add(lambda kernel=kernel: cluster.KernelKMeans(3, kernel=kernel, degree=2, random_state=0))
+    for linkage in ("single", "complete", "average", "weighted", "ward", "centroid", "median"):
+        add(lambda linkage=linkage: cluster.AgglomerativeClustering(3, linkage=linkage))
+    add(lambda: cluster.AgglomerativeClustering(None, distance_threshold=1.5, linkage="average", metric="manhattan"))
+    add(lambda: cluster.AgglomerativeClustering(3, linkage="complete", metric="cosine"), layout="float32")
+    add(lambda: cluster.DivisiveClustering(3, metric="chebyshev"), layout="pandas")
+    add(lambda: cluster.FeatureAgglomeration(2, linkage="average", metric="correlation"))
 
 
 def _mixtures(add: Callable[..., None]) -> None:
@@ -699,6 +724,19 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: M.GridSearchCV(scaled(), {"m1__alpha": [0.1, 10.0]}, cv=3))
     add(lambda: M.GridSearchCV(L.LogisticRegression(), {"C": [0.1, 1.0]}, cv=3), target="three", weight="counts")
     add(_two(C.Pipeline, P.StandardScaler, lambda: M.GridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0]}, cv=2)))
+    add(lambda: M.HalvingGridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0, 10.0, 50.0]}, factor=2, cv=2, random_state=0))
+    add(
+        lambda: M.HalvingRandomSearchCV(
+            L.LogisticRegression(),
+            {"C": [0.1, 1.0, 5.0]},
+            resource="max_iter",
+            max_resources=90,
+            factor=2,
+            cv=2,
+            random_state=0,
+        ),
+        target="three",
+    )
     add(lambda: M.RandomizedSearchCV(L.Lasso(), {"alpha": [0.1, 0.5]}, n_iter=2, cv=2, random_state=0))
 
 

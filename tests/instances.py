@@ -84,6 +84,13 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ("GradientBoostingClassifier", "GradientBoostingRegressor"), lambda kind: kind(n_estimators=5, random_state=0)
     ),
+    **dict.fromkeys(
+        ("GaussianRandomProjection", "SparseRandomProjection", "HadamardProjection"),
+        lambda kind: kind(2, random_state=0),  # the lemma asks for more than there are columns
+    ),
+    # as many components as columns leave nothing to approximate
+    "NMF": lambda kind: kind(2, random_state=0),
+    "MiniBatchNMF": lambda kind: kind(2, max_iter=20, random_state=0),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     **dict.fromkeys(
         ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)
@@ -95,6 +102,12 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "GraphicalLassoCV": lambda kind: kind(cv=2, alphas=2, n_refinements=1),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
+    "HalvingGridSearchCV": lambda kind: kind(
+        Ridge(), SMALL, cv=2, random_state=0, min_resources=5, error_score="raise"
+    ),
+    "HalvingRandomSearchCV": lambda kind: kind(
+        Ridge(), SMALL, cv=2, random_state=0, min_resources=5, n_candidates=2, error_score="raise"
+    ),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),
 }
 

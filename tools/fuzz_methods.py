@@ -23,7 +23,7 @@ LEFT_OUT = ("save", "set_params", "set_output", "get_metadata_routing", *(f"set_
     "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform",
     "inverse_transform", "forget",
 )))  # fmt: skip
-LAST = ("score", "certify", "forget", "partial_fit", "update", "restrict")
+LAST = ("score", "certify", "forget", "partial_fit", "update", "merge", "restrict")
 
 
 @functools.cache
@@ -67,8 +67,8 @@ REFUSED = object()
 class Inputs:
     """What methods are called with."""
 
-    def __init__(self, rows: Any, target: Any) -> None:
-        self.rows, self.target = rows, target
+    def __init__(self, model: Any, rows: Any, target: Any) -> None:
+        self.model, self.rows, self.target = model, rows, target
         self.changed: Any = REFUSED  # what transform made of the rows
         self.is_table = isinstance(rows, np.ndarray)
 
@@ -80,12 +80,13 @@ class Inputs:
             return ["a text"]
         if method == "restrict":
             return [[0]]
-        return [self.target if name in TARGETS else self.rows for name in names]
+        given = {"other": self.model, **dict.fromkeys(TARGETS, self.target)}
+        return [given.get(name, self.rows) for name in names]
 
 
 def exercise(model: Any, rows: Any, target: Any) -> bool:
     """Ask a model everything; return whether it answered anything at all. Only errors of qed are expected."""
-    inputs, answered = Inputs(rows, target), False
+    inputs, answered = Inputs(model, rows, target), False
     repr(model)
     model._repr_html_()
     touch(vars(model))

@@ -83,11 +83,13 @@ void run(Kernel&& kernel) {
 }
 
 void bind_by_class(nb::module_& module);
+void bind_clusters(nb::module_& module);
 void bind_coordinate(nb::module_& module);
 void bind_dense(nb::module_& module);
 void bind_ensemble(nb::module_& module);
 void bind_entries(nb::module_& module);
 void bind_factor(nb::module_& module);
+void bind_factors(nb::module_& module);
 void bind_folds(nb::module_& module);
 void bind_glm(nb::module_& module);
 void bind_groups(nb::module_& module);

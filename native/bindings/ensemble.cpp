@@ -82,40 +82,47 @@ nb::ndarray<nb::numpy, std::uint32_t> drawn(std::uint64_t seed, Index tree, Inde
     return times.give();
 }
 
-nb::tuple boosted(const Ranked& x, const Array& slope, const Array& curvature, const nb::object& counts,
-                  const nb::object& rows, const std::tuple<Index, Index, Index, double, double, Index, std::uint64_t>& rule,
+nb::tuple boosted(const Ranked& x, Index classes, const std::tuple<Array, Array, MaybeArray, nb::object>& rows,
+                  const MaybeArray& scores,
+                  const std::tuple<Index, Index, Index, double, double, Index, std::uint64_t>& rule,
                   const nb::object& monotone, const nb::object& by_category,
                   const std::vector<std::vector<Index>>& groups) {
     const Index count = x.table.rows();
     const Index columns = x.table.columns();
-    require(x.table.bins_by_row() != nullptr, "boosting needs bins by row");
-    BoostRows input{vector(slope, "slope", count), vector(curvature, "curvature", count), nullptr, nullptr, count};
-    Array kept[4];
+    const auto& [slopes, curvatures, s, counts] = rows;
+    require(x.table.bins_by_row() != nullptr && classes >= 1, "boosting needs bins by row, and a class");
+    BoostRows input{vector(slopes, "slopes", count * classes), vector(curvatures, "curvatures", count * classes), classes,
+                    vector(s, "s", count), nullptr, count};
+    Array kept[3];
     const auto optional = [&]<class T>(const nb::object& object, int place, const char* name, Index length) -> const T* {
         if (object.is_none()) {
             return nullptr;
         }
         kept[place] = nb::cast<Array>(object);
-        return numbers_of<T>(kept[place], name, length < 0 ? static_cast<Index>(kept[place].size()) : length);
+        return numbers_of<T>(kept[place], name, length);
     };
     input.counts = optional.operator()<std::uint32_t>(counts, 0, "counts", count);
-    input.rows = optional.operator()<std::uint32_t>(rows, 1, "rows", -1);
-    if (input.rows != nullptr) {
-        input.count = static_cast<Index>(kept[1].size());
-        require(input.count >= 1 && std::all_of(input.rows, input.rows + input.count,
-                                                [&](std::uint32_t row) { return static_cast<Index>(row) < count; }),
-                "rows must number rows of the table");
-    }
     const auto [leaves, depth, leaf_rows, ridge, rate, features, seed] = rule;
     BoostRules rules{leaves, depth, leaf_rows, ridge, rate, features, seed, nullptr, nullptr, groups};
-    rules.monotone = optional.operator()<std::int8_t>(monotone, 2, "monotone", columns);
-    rules.by_category = optional.operator()<std::uint8_t>(by_category, 3, "by_category", columns);
-    BoostTree tree;
-    run([&] { tree = grow_boosted(x.table, input, rules); });
-    return nb::make_tuple(given(tree.nodes.feature), given(tree.nodes.threshold),
-                          given(tree.nodes.missing_left), given(tree.nodes.values),
-                          given(tree.nodes.weight), given(tree.by_set), given(tree.sets),
-                          given(tree.low), given(tree.high), given(tree.leaf));
+    rules.monotone = optional.operator()<std::int8_t>(monotone, 1, "monotone", columns);
+    rules.by_category = optional.operator()<std::uint8_t>(by_category, 2, "by_category", columns);
+    const double* const before = vector(scores, "scores", count * classes);
+    Fresh<double> after({before == nullptr ? 0 : count * classes});
+    std::vector<BoostTree> trees;
+    run([&] {
+        if (before != nullptr) {
+            std::copy_n(before, count * classes, after.get());
+        }
+        trees = grow_boosted(x.table, input, rules, before == nullptr ? nullptr : after.get());
+    });
+    nb::list grown;
+    for (const BoostTree& tree : trees) {
+        grown.append(nb::make_tuple(given(tree.nodes.feature), given(tree.nodes.threshold),
+                                    given(tree.nodes.missing_left), given(tree.nodes.values),
+                                    given(tree.nodes.weight), given(tree.by_set), given(tree.sets), given(tree.low),
+                                    given(tree.high), given(tree.leaf)));
+    }
+    return nb::make_tuple(grown, after.give());
 }
 
 /// Value, slope and curvature of a loss at the scores of rows; the curvature of a softmax is the diagonal.
@@ -157,7 +164,7 @@ PackedForest packed(Index columns, Index width, const Array& sizes, const Array&
     std::vector<Index> right, place;
     for (Index tree = 0; tree < trees; ++tree) {
         const Index count = own_sizes[tree];
-        require(count >= 1 && first + count <= nodes, "the sizes of the trees do not add up");
+        require(count >= 1 && count <= nodes - first, "the sizes of the trees do not add up");
         // a right child follows the whole of the left branch
         right.assign(static_cast<std::size_t>(count), -1);
         std::vector<Index> open;
@@ -275,8 +282,8 @@ void bind_ensemble(nb::module_& module) {
     module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"));
     module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
                arg("share").none(), arg("limits"), arg("rules"));
-    module.def("grow_boosted", &boosted, arg("x"), arg("slope"), arg("curvature"), arg("counts").none(),
-               arg("rows").none(), arg("rule"), arg("monotone").none(), arg("by_category").none(), arg("groups"));
+    module.def("grow_boosted", &boosted, arg("x"), arg("classes"), arg("rows"), arg("scores").none(), arg("rule"),
+               arg("monotone").none(), arg("by_category").none(), arg("groups"));
     module.def("loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"));
     module.def("draw_rows", &drawn, arg("seed"), arg("tree"), arg("draws"), arg("count"), arg("cumulated").none());
     nb::class_<PackedForest>(module, "PackedForest")

@@ -84,10 +84,12 @@ NB_MODULE(QED_MODULE, module) {
         nb::arg("n"));
     module.def("started_threads", &qed::started_threads);
     bind_by_class(module);
+    bind_clusters(module);
     bind_coordinate(module);
     bind_dense(module);
     bind_entries(module);
     bind_factor(module);
+    bind_factors(module);
     bind_folds(module);
     bind_glm(module);
     bind_groups(module);

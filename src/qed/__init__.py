@@ -15,7 +15,9 @@ One rule: ``import qed`` loads ``qed.core`` and NumPy, nothing else; everything 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from qed.core import _aliases, _missing
@@ -158,3 +160,18 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type[Estimator]]]
     traits = {name: cls._declared_traits for name, cls in found.items()}
     wanted = [name for name in sorted(found) if role is None or role == traits[name].role]
     return [(name, found[name]) for name in wanted]
+
+
+class _Package(ModuleType):
+    """The package ``qed``, whose attribute ``verify`` is the function and never the package of that name."""
+
+    @property
+    def verify(self) -> Any:
+        return import_module("qed.verify").verify
+
+    @verify.setter
+    def verify(self, _: Any) -> None:
+        """Let the import of the package pass, which sets it here."""
+
+
+sys.modules[__name__].__class__ = _Package

@@ -19,7 +19,7 @@ def test_one_chunk_by_default_and_no_copy():
     assert np.shares_memory(chunk.y, y)
     assert chunk.s is s
     assert (chunk.n_rows, chunk.n_features, chunk.n_targets) == (5, 2, 1)
-    assert source.schema == Schema(("a", "b"), 2, 1, np.dtype(np.float64))
+    assert source.schema == Schema(("a", "b"), 2, 1, np.dtype(np.float64), weighted=True)
     assert source.n_rows == 5
     assert source.in_memory
     assert isinstance(source, Source)

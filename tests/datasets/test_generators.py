@@ -115,9 +115,10 @@ def test_matrices_have_their_structure():
     assert values[0] == pytest.approx(1.0)
     assert (values[15:] < 1e-3).all()
     definite = ours.make_spd_matrix(20, random_state=0)
-    np.testing.assert_array_equal(definite, definite.T)
-    edges = np.linalg.eigvalsh(definite)
-    assert 1 - 1e-12 <= edges[0] <= edges[-1] <= 2 + 1e-12
+    np.testing.assert_allclose(definite, definite.T, atol=1e-12)
+    edges = np.linalg.eigvalsh(definite)  # of ones, and of a diagonal between 0 and 1
+    assert 0 < edges[0] <= edges[-2] <= 1
+    assert 20 <= edges[-1] <= 21
     sparse = ours.make_sparse_spd_matrix(40, norm_diag=True, random_state=0)
     assert np.linalg.eigvalsh(sparse)[0] > 0
     assert np.mean(sparse == 0) > 0.7

@@ -68,12 +68,12 @@ def data(model: Any) -> tuple[Any, ...]:
 
 
 def answers(model: Any, rows: Any) -> Any:
-    """Return what a model says of rows: predictions, what it makes of them, log-densities, or distances."""
+    """Return what a model says of rows: predictions, what it makes of them, log-densities, neighbours, or labels of the fit."""
     for method in ("predict", "transform", "score_samples", "mahalanobis"):
         if hasattr(model, method):
             said = getattr(model, method)(rows)
             return said.toarray() if hasattr(said, "toarray") else said
-    return model.kneighbors(rows)[0].ravel()
+    return model.kneighbors(rows)[0].ravel() if hasattr(model, "kneighbors") else model.labels_
 
 
 def rows_of(answer: Any) -> Any:

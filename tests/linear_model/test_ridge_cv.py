@@ -88,7 +88,7 @@ def test_columns_of_very_different_size_do_not_drown_the_strength():
 
 
 def test_a_source_of_chunks_is_refused_in_words():
-    with pytest.raises(qed.InvalidData, match=r"all rows in memory.*Ridge\(alpha"):
+    with pytest.raises(qed.InvalidData, match=r"all rows in memory.*cv=5"):
         RidgeCV().fit(ArraySource(np.ones((3, 1)), np.ones(3)))
 
 

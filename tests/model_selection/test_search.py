@@ -1,6 +1,7 @@
 """Search: the same table as scikit-learn's, with shared work, budgets, interrupts and resumption."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -9,15 +10,16 @@ import sklearn.model_selection as theirs
 from scipy.stats import binom, loguniform
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.pipeline import make_pipeline as their_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import qed
 import qed.model_selection as ours
 from qed.compose import make_pipeline
-from qed.core import InvalidParameter
+from qed.core import CertificateError, InvalidParameter
 from qed.core._events import STOP
-from qed.linear_model import LinearRegression, Ridge
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge
 from qed.metrics import accuracy_score
 from qed.model_selection import DummyClassifier
 from qed.neighbors import KNeighborsClassifier
@@ -317,3 +319,69 @@ def test_verbose_three_shows_the_score_of_every_fold(capsys):
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[CV ")]
     assert len(lines) == 6
     assert lines[0].startswith("[CV 1/3] END alpha=0.1; score=")
+
+
+HALVINGS = {
+    "default": {},
+    "from 20 rows": {"min_resources": 20},
+    "aggressive": {"min_resources": "smallest", "aggressive_elimination": True, "max_resources": 100},
+    "by a parameter": {"resource": "max_iter", "max_resources": 300},
+}
+
+
+@pytest.mark.parametrize("options", HALVINGS.values(), ids=HALVINGS)
+def test_halving_has_the_rounds_and_rows_of_scikit_learn(options):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X[:400] - X.mean(axis=0)) / X.std(axis=0)
+    grid = {"C": [1e-4, 1e-3, 1e-2, 0.1, 1]}
+    mine = ours.HalvingGridSearchCV(LogisticRegression(), grid, random_state=0, **options).fit(X, y[:400])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its solver does not converge with few iterations
+        his = theirs.HalvingGridSearchCV(their_models.LogisticRegression(tol=1e-10), grid, random_state=0, **options)
+        his.fit(X, y[:400])
+    for name in ("n_resources_", "n_candidates_", "n_remaining_candidates_", "n_iterations_", "best_params_"):
+        assert getattr(mine, name) == getattr(his, name)
+    assert set(mine.cv_results_) == set(his.cv_results_)
+    if "resource" not in options:
+        np.testing.assert_allclose(mine.cv_results_["mean_test_score"], his.cv_results_["mean_test_score"], atol=1e-12)
+    qed.verify(mine, X, y[:400])
+
+
+def test_halving_draws_as_many_settings_as_the_rows_allow():
+    X = np.random.default_rng(0).normal(size=(270, 2))
+    search = ours.HalvingRandomSearchCV(Ridge(), {"alpha": np.linspace(0.1, 5, 90).tolist()}, random_state=1)
+    search.fit(X, X @ [1.0, 2.0])
+    assert search.n_candidates_ == [27, 9, 3, 1]
+    assert search.n_resources_ == [10, 30, 90, 270]
+    assert search.cv_results_["iter"].tolist() == [0] * 27 + [1] * 9 + [2] * 3 + [3]
+    best = search.cv_results_["mean_test_score"]
+    kept = {search.cv_results_["params"][k]["alpha"] for k in np.argsort(best[:27])[-9:]}
+    assert {one["alpha"] for one in search.cv_results_["params"][27:36]} == kept
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"resource": "trees"}, "resource must be 'n_samples' or a parameter of Ridge"),
+        ({"resource": "alpha", "max_resources": 9}, "also a parameter to search"),
+        ({"resource": "max_iter"}, "Give max_resources a number"),
+        ({"min_resources": 500}, "greater than max_resources_=40"),
+        ({"scoring": ["r2", "neg_max_error"]}, "must be one score"),
+        ({"factor": 1}, "factor must be a real number > 1"),
+    ],
+)
+def test_halving_says_what_it_cannot_do(options, words):
+    X = np.arange(40.0)[:, None]
+    with pytest.raises(ValueError, match=words):
+        ours.HalvingGridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, **options).fit(X, X[:, 0])
+
+
+def test_a_halving_search_that_kept_other_settings_is_refused():
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    y = X @ [1.0, 2.0] + np.random.default_rng(1).normal(size=90)
+    model = ours.HalvingGridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 1e4, 1e5]}, factor=2, random_state=0).fit(X, y)
+    model.cv_results_["params"][-1] = {"alpha": 1e5}
+    model.best_params_ = {"alpha": 1e5}
+    model.best_estimator_ = Ridge(alpha=1e5).fit(X, y)
+    with pytest.raises(CertificateError, match="keeps other settings"):
+        qed.verify(model, X, y)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpmath import log, mp, mpf
+from mpmath import det, eye, log, matrix, mp, mpf, pi, sqrt
 from tests.truth.judged import Judged, fitted, ones, size, table, weights
 
 from qed.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MODELS = ("gaussian", "bernoulli", "multinomial", "complement", "categorical", "linear", "quadratic", "dummies")
+APART = (
+    1e-5  # least variance along an axis, of columns of variance one, from which equations are judged by what they give
+)
 
 
 def cases(seed: int) -> Iterator[Judged]:
@@ -31,7 +35,7 @@ def cases(seed: int) -> Iterator[Judged]:
     if what == "dummies":
         yield from _dummies(rng, n, s)
     elif what in ("gaussian", "linear", "quadratic"):
-        yield from _normal(what, table(rng, n, p), y, s)
+        yield from _normal(rng, what, table(rng, n, p), y, s)
     else:
         yield from _counts(rng, what, rng.integers(0, 4, (n, p)), y, s)
 
@@ -40,19 +44,17 @@ def _sums(values: Any, s: Any) -> Any:
     return sum((mpf(float(w)) * mpf(float(v)) for w, v in zip(s, values, strict=True)), mpf(0))
 
 
-def _normal(what: str, X: Any, y: Any, s: Any) -> Iterator[Judged]:
+def _normal(rng: Any, what: str, X: Any, y: Any, s: Any) -> Iterator[Judged]:
+    solver = str(rng.choice(["svd", "lsqr", "eigen"]))
     model = {
         "gaussian": GaussianNB(),
-        "linear": LinearDiscriminantAnalysis(),
-        "quadratic": QuadraticDiscriminantAnalysis(),
+        "linear": LinearDiscriminantAnalysis(solver=solver, store_covariance=True),
+        "quadratic": QuadraticDiscriminantAnalysis(reg_param=float(rng.choice([0.0, 0.0, 0.3]))),
     }[what]
-    if (
-        fitted(model, X, y, *([s] if what == "gaussian" or "sample_weight" in model.fit.__code__.co_varnames else []))
-        is None
-    ):
+    weighted = "sample_weight" in inspect.signature(type(model).fit).parameters
+    s = s if weighted else None
+    if fitted(model, X, y, *([s] if weighted else [])) is None:
         return
-    if what != "gaussian" and "sample_weight" not in model.fit.__code__.co_varnames:
-        s = None
     v = ones(s, len(X))
     rounding = model.certificate_.rounding
     means = model.theta_ if what == "gaussian" else model.means_
@@ -85,6 +87,100 @@ def _normal(what: str, X: Any, y: Any, s: Any) -> Iterator[Judged]:
     yield Judged(repr(model), 2.0, float(worst_mean), "mean in stated roundings")
     if what == "gaussian":
         yield Judged(repr(model), 4 * rounding, float(worst_variance), "variance")
+    else:
+        yield from (_planes if what == "linear" else _ellipses)(model, X, y, v)
+
+
+def _scatter(X: Any, v: Any, weight: Any, mean: list[Any]) -> Any:
+    """Return a covariance in fifty digits."""
+    p = X.shape[1]
+    found = matrix(p, p)
+    for w, row in zip(v, X, strict=True):
+        z = [mpf(float(x)) - m for x, m in zip(row, mean, strict=True)]
+        for i in range(p):
+            for j in range(p):
+                found[i, j] += mpf(float(w)) * z[i] * z[j] / weight
+    return found
+
+
+def _classes(model: Any, X: Any, y: Any, v: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
+    """Return weights, means and covariances of classes in fifty digits."""
+    weights_, means, covariances = [], [], []
+    for label in model.classes_:
+        own = (y == label) & (v > 0)
+        weight = sum(map(mpf, map(float, v[own])), mpf(0))
+        mean = [_sums(X[own, j], v[own]) / weight for j in range(X.shape[1])]
+        weights_.append(weight)
+        means.append(mean)
+        covariances.append(_scatter(X[own], v[own], weight, mean))
+    return weights_, means, covariances
+
+
+def _planes(model: Any, X: Any, y: Any, v: Any) -> Iterator[Judged]:
+    """Judge the common covariance, the equations of hyperplanes, intercepts and the likelihood."""
+    weight, mean, each = _classes(model, X, y, v)
+    p, total, certificate = X.shape[1], sum(weight), model.certificate_
+    pooled = matrix(p, p)
+    for own, w in zip(each, weight, strict=True):
+        pooled += own * (w / total)
+    deviation = [sqrt(pooled[j, j]) for j in range(p)]
+    if not all(deviation):
+        return
+    near = mpf(certificate.rounding) + mpf(certificate.backward_error) + mpf(2) ** -50
+    worst = max(
+        abs(mpf(float(model.covariance_[i, j])) - pooled[i, j]) / (deviation[i] * deviation[j])
+        for i in range(p)
+        for j in range(p)
+    )
+    yield Judged(repr(model), 4 * float(near), float(worst), "common covariance")
+    scaled = np.array([[float(pooled[i, j] / deviation[i] / deviation[j]) for j in range(p)] for i in range(p)])
+    least = float(np.linalg.eigvalsh(scaled)[0])
+    if least < APART:
+        return  # axes next to nothing are left out
+    two = len(weight) == 2
+    centre = [sum(w * m[j] for w, m in zip(weight, mean, strict=True)) / total for j in range(p)]
+    about = [[m[j] - (centre[j] if model.solver == "svd" else 0) for j in range(p)] for m in mean]
+    wanted = [[b - a for a, b in zip(about[0], about[1], strict=True)]] if two else about
+    missed = mpf(0)
+    for row, right in zip(model.coef_, wanted, strict=True):
+        w = [mpf(float(one)) * d for one, d in zip(row, deviation, strict=True)]
+        left = [sum(mpf(scaled[i, j]) * w[j] for j in range(p)) for i in range(p)]
+        goal = [r / d for r, d in zip(right, deviation, strict=True)]
+        size = max(map(abs, w)) * p + max(map(abs, goal))
+        missed = max(missed, max(abs(a - b) for a, b in zip(left, goal, strict=True)) / size if size else mpf(0))
+    yield Judged(repr(model), 16 * p * float(near), float(missed), "equations of hyperplanes")
+    level = sum(w / total * log(w / total) for w in weight)
+    density = -(p * log(2 * pi) + log(det(pooled)) + p) / 2
+    slack = 64 * p * float(near) / least + 1e-13 * float(1 + abs(level) + abs(density))
+    yield Judged(repr(model), slack, float(abs(mpf(certificate.log_likelihood) - level - density)), "likelihood")
+
+
+def _ellipses(model: Any, X: Any, y: Any, v: Any) -> Iterator[Judged]:
+    """Judge covariances of classes, taken together from their axes, and the likelihood."""
+    weight, _, each = _classes(model, X, y, v)
+    p, total, certificate = X.shape[1], sum(weight), model.certificate_
+    near = mpf(certificate.rounding) + mpf(certificate.backward_error) + mpf(2) ** -50
+    worst, likelihood, least = mpf(0), mpf(0), mpf("inf")
+    for k, own in enumerate(each):
+        ridge = mpf(float(model.reg_param))
+        drawn = own * (1 - ridge) + ridge * eye(p)
+        size = max(abs(drawn[i, j]) for i in range(p) for j in range(p))
+        R, s = model.rotations_[k], [mpf(float(one)) for one in model.scalings_[k]]
+        for i in range(p):
+            for j in range(p):
+                made = sum(mpf(float(R[i, r])) * s[r] * mpf(float(R[j, r])) for r in range(p))
+                worst = max(worst, abs(made - drawn[i, j]) / size)
+        along = [
+            sum(mpf(float(R[i, r])) * own[i, j] * mpf(float(R[j, r])) for i in range(p) for j in range(p))
+            for r in range(p)
+        ]
+        density = -sum(log(2 * pi * s[r]) + along[r] / s[r] for r in range(p)) / 2
+        likelihood += weight[k] / total * (log(weight[k] / total) + density)
+        least = min(least, min(s) / size)
+    yield Judged(repr(model), 16 * p * float(near), float(worst), "covariance of a class")
+    if float(least) > APART:
+        slack = 64 * p * float(near / least) + 1e-13 * float(1 + abs(likelihood))
+        yield Judged(repr(model), slack, float(abs(mpf(certificate.log_likelihood) - likelihood)), "likelihood")
 
 
 def _counts(rng: Any, what: str, X: Any, y: Any, s: Any) -> Iterator[Judged]:

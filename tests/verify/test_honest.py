@@ -23,3 +23,13 @@ def test_honest_models_are_accepted(kind):
     found.append(refusal(some[0], 3, as_given=True))
     assert [one for one in found if one not in (None, NO_FIT)] == []
     assert None in found  # at least one fit succeeded
+
+
+def test_a_heavy_row_that_is_almost_certain_is_counted_to_its_last_digit():
+    """Weights over 14 orders: the entropy of a chance of 5e-8 was rounded by 1e-20, times a weight of two millions."""
+    own = next(
+        one
+        for one in ALL
+        if one.kind == "StackingClassifier" and "final_estimator=LogisticRegression(), cv=2" in one.name
+    )
+    assert refusal(own, 71004) is None

@@ -1,5 +1,7 @@
 """The checker: it accepts what is true, whatever the order of the rows, and refuses everything else with the reason."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -245,3 +247,16 @@ def test_a_source_is_compared_like_a_table(model):
     assert qed.verify(named, ArraySource(X, y, s, names=list("abcd"))).holds
     with pytest.raises(qed.InvalidData, match="same order"):
         qed.verify(named, ArraySource(X, y, s, names=list("bacd")))
+
+
+def test_help_shows_one_function():
+    code = """
+import pydoc, pickle, qed
+import qed.verify
+from qed.verify import Verdict, verify
+assert qed.verify is verify is qed.verify.verify
+assert qed.verify.Verdict is Verdict
+assert "function verify in module qed.verify" in pydoc.render_doc(qed.verify)
+assert pickle.loads(pickle.dumps(verify)) is verify
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603  our own interpreter and code

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <limits>
 #include <list>
 #include <mutex>
@@ -16,12 +17,36 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
+// Waking a thread costs tens of microseconds: kernels that call again and again find the helpers looking out for work.
+constexpr auto kLookOut = std::chrono::microseconds(50);
+// multiply-adds that are worth a thread that sleeps, and one that looks out
+constexpr double kWorthWaking = 5e5, kWorthSharing = 1e5;
 
 std::atomic<int> allowed_threads{1};
 std::atomic<PollHook> poll_hook{nullptr};
 thread_local bool inside_block = false;
-thread_local int worthwhile_threads = std::numeric_limits<int>::max();
+thread_local double operations_ahead = std::numeric_limits<double>::infinity();
 thread_local Clock::time_point last_poll = Clock::now();
+
+void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/// Looks out for something without sleeping, for a short while. Returns whether it came.
+template <class Came>
+bool look_out(const Came& came) {
+    for (const auto until = Clock::now() + kLookOut; Clock::now() < until;) {
+        for (int k = 0; k < 16; ++k) {
+            if (came()) {
+                return true;
+            }
+            relax();
+        }
+    }
+    return came();
+}
 
 /// One call of parallel_for; it lives on the stack of its caller.
 struct Job {
@@ -29,7 +54,7 @@ struct Job {
     detail::BlockCall call;
     void* work;
     int helpers_wanted;
-    int helpers_inside = 0;  // guarded by Pool::mutex
+    std::atomic<int> helpers_inside{0};  // written under Pool::mutex
     std::atomic<Index> next{0};
     std::atomic<bool> stop{false};
     std::atomic<bool> interrupted{false};
@@ -56,6 +81,9 @@ struct Pool {
     std::condition_variable helper_left;
     std::list<Job*> jobs;
     int threads = 0;
+    int asleep = 0;
+    std::atomic<std::uint64_t> posted{0};  // jobs so far
+    std::atomic<int> looking_out{0};
 
     /// A job that still has blocks to hand out and room for a helper; null if there is none.
     Job* find_job() {
@@ -67,12 +95,26 @@ struct Pool {
         return nullptr;
     }
 
+    void wait_for_more(std::unique_lock<std::mutex>& lock) {
+        const std::uint64_t seen = posted;
+        lock.unlock();
+        ++looking_out;
+        look_out([&] { return posted != seen; });
+        --looking_out;
+        lock.lock();
+        if (posted == seen) {
+            ++asleep;
+            work_waits.wait(lock);
+            --asleep;
+        }
+    }
+
     void serve() {
         std::unique_lock lock(mutex);
         for (;;) {
             Job* job = find_job();
             if (job == nullptr) {
-                work_waits.wait(lock);
+                wait_for_more(lock);
                 continue;
             }
             ++job->helpers_inside;
@@ -103,6 +145,10 @@ struct Pool {
             ++threads;
         }
         jobs.push_back(&job);
+        ++posted;
+        if (asleep == 0 || looking_out >= job.helpers_wanted) {
+            return;
+        }
         if (job.helpers_wanted == 1) {
             work_waits.notify_one();
         } else {
@@ -111,6 +157,7 @@ struct Pool {
     }
 
     void leave(Job& job) {
+        look_out([&job] { return job.helpers_inside == 0; });
         std::unique_lock lock(mutex);
         jobs.remove(&job);
         helper_left.wait(lock, [&job] { return job.helpers_inside == 0; });
@@ -133,6 +180,14 @@ Pool& pool() {
         delete fresh;
     }
     return *found;
+}
+
+/// How many threads the work ahead of this one keeps busy.
+int worthwhile_threads() noexcept {
+    constexpr double kMost = 1 << 20;
+    const Pool* const found = current_pool;
+    const bool is_awake = found != nullptr && found->looking_out > 0;
+    return static_cast<int>(std::clamp(operations_ahead / (is_awake ? kWorthSharing : kWorthWaking), 1.0, kMost));
 }
 
 /// The share of the caller: blocks like everybody else, and a look at the poll hook between them.
@@ -162,13 +217,11 @@ void set_poll_hook(PollHook hook) noexcept {
 void wind_poll_clock() noexcept {
     last_poll = Clock::now();
 }
-Effort::Effort(double operations) noexcept : before_(worthwhile_threads) {
-    constexpr double kOperationsPerThread = 5e5;
-    constexpr double kMost = 1 << 20;
-    worthwhile_threads = static_cast<int>(std::clamp(operations / kOperationsPerThread, 1.0, kMost));
+Effort::Effort(double operations) noexcept : before_(operations_ahead) {
+    operations_ahead = operations;
 }
 Effort::~Effort() {
-    worthwhile_threads = before_;
+    operations_ahead = before_;
 }
 void set_thread_count(int count) noexcept {
     allowed_threads = std::max(1, count);
@@ -192,7 +245,7 @@ void detail::run_blocks(Index count, BlockCall call, void* work) {
         }
         return;
     }
-    const Index helpers = std::min<Index>(std::min(thread_count(), worthwhile_threads), count) - 1;
+    const Index helpers = std::min<Index>(std::min(thread_count(), worthwhile_threads()), count) - 1;
     Job job{
         .count = count, .call = call, .work = work, .helpers_wanted = static_cast<int>(std::max<Index>(helpers, 0))};
     if (helpers >= 1) {

@@ -43,10 +43,13 @@ struct Leaf {
 
 class BoostGrower {
   public:
-    BoostGrower(const RankedTable& x, const BoostRows& rows, const BoostRules& rules)
+    BoostGrower(const RankedTable& x, const BoostRows& rows, const BoostRules& rules, std::uint64_t seed,
+                double* scores)
         : x_(x),
           given_(rows),
           rules_(rules),
+          seed_(seed),
+          scores_(scores),
           columns_(x.columns()),
           groups_(blocks_of(x.columns(), kGrouped)),
           sums_(x, rows, rules.monotone != nullptr),  // limits of values are stated from them
@@ -54,20 +57,20 @@ class BoostGrower {
           rows_{ScratchArray<std::uint32_t>(rows.count), ScratchArray<std::uint32_t>(rows.count)},
           sides_(rows.count) {
         for (Index i = 0; i < rows.count; ++i) {
-            rows_[0][i] = rows.rows != nullptr ? rows.rows[i] : static_cast<std::uint32_t>(i);
+            rows_[0][i] = static_cast<std::uint32_t>(i);
         }
     }
 
     BoostTree grow() {
         Leaf root;
         root.stop = given_.count;
-        root.seed = mixed_bits(rules_.seed);
+        root.seed = mixed_bits(seed_);
         root.meets.assign(rules_.groups.size(), 1);
         root.histogram = fresh();
-        sums_.fill(given_.rows, given_.count, root.histogram->get());
+        sums_.fill(nullptr, given_.count, root.histogram->get());
         root.sums = sums_.total();
         leaves_.push_back(std::move(root));
-        choose(leaves_[0]);
+        choose({&leaves_[0]});
         using Ranked = std::pair<double, Index>;
         const auto after = [](const Ranked& a, const Ranked& b) {
             return a.first != b.first ? a.first < b.first : a.second > b.second;
@@ -99,16 +102,6 @@ class BoostGrower {
         return std::make_unique<ScratchArray<Sums>>(sums_.size());
     }
 
-    /// Takes the sums of a child off those of its parent, which become those of the other child.
-    void subtract(const ScratchArray<Sums>& part, const ScratchArray<Sums>& whole) const {
-        const Effort effort(static_cast<double>(sums_.size()));
-        parallel_for(groups_, [&](Index g) {
-            for (Index k = g * kGrouped * kPlaces; k < (g + 1) * kGrouped * kPlaces; ++k) {
-                whole[k] = whole[k] - part[k];
-            }
-        });
-    }
-
     [[nodiscard]] double value_of(const Sums& sums, double low, double high) const noexcept {
         const double bend = units_.curvature_of(sums) + rules_.ridge;
         return std::clamp(-units_.slope_of(sums) / bend, low, high);
@@ -131,13 +124,14 @@ class BoostGrower {
         return false;
     }
 
-    void choose(Leaf& leaf) {
-        if (leaf.depth >= rules_.depth || units_.count_of(leaf.sums) < 2 * rules_.leaf_rows) {
-            return;
-        }
-        std::vector<std::uint8_t> looks(at(columns_), 1);
+    [[nodiscard]] bool may_split(const Leaf& leaf) const noexcept {
+        return leaf.depth < rules_.depth && units_.count_of(leaf.sums) >= 2 * rules_.leaf_rows;
+    }
+
+    /// Columns that a node looks at: drawn ones, and of those the ones that may meet all above.
+    [[nodiscard]] std::vector<std::uint8_t> looks_of(const Leaf& leaf) const {
+        std::vector<std::uint8_t> looks(at(columns_), rules_.features < columns_ ? 0 : 1);
         if (rules_.features < columns_) {
-            std::fill(looks.begin(), looks.end(), std::uint8_t{0});
             std::vector<Index> drawn(at(columns_));
             std::iota(drawn.begin(), drawn.end(), Index{0});
             for (Index j = 0; j < rules_.features; ++j) {
@@ -147,19 +141,41 @@ class BoostGrower {
                 looks[at(drawn[at(j)])] = 1;
             }
         }
-        std::vector<Split> best(at(groups_));
-        const Effort effort(8.0 * static_cast<double>(columns_) * kPlaces);
+        for (Index j = 0; j < columns_ && !rules_.groups.empty(); ++j) {
+            looks[at(j)] = looks[at(j)] != 0 && may_look(leaf, j) ? 1 : 0;
+        }
+        return looks;
+    }
+
+    /// Finds the splits of nodes. The sums of the first of two are taken off those of the second, which held both.
+    void choose(const std::vector<Leaf*>& nodes) {
+        std::vector<std::vector<std::uint8_t>> looks;
+        for (const Leaf* node : nodes) {
+            looks.push_back(may_split(*node) ? looks_of(*node) : std::vector<std::uint8_t>(at(columns_), 0));
+        }
+        std::vector<Split> best(at(groups_) * nodes.size());
+        const Effort effort(16.0 * static_cast<double>(columns_ * kPlaces) * static_cast<double>(nodes.size()));
         parallel_for(groups_, [&](Index g) {
-            for (Index j = g * kGrouped; j < std::min(columns_, (g + 1) * kGrouped); ++j) {
-                if (looks[at(j)] != 0 && may_look(leaf, j)) {
-                    const bool is_category = rules_.by_category != nullptr && rules_.by_category[j] != 0;
-                    is_category ? search_sets(leaf, j, best[at(g)]) : search(leaf, j, best[at(g)]);
+            if (nodes.size() == 2) {
+                const Sums* const part = nodes[0]->histogram->get();
+                Sums* const whole = nodes[1]->histogram->get();
+                for (Index k = g * kGrouped * kPlaces; k < (g + 1) * kGrouped * kPlaces; ++k) {
+                    whole[k] = whole[k] - part[k];
+                }
+            }
+            for (std::size_t k = 0; k < nodes.size(); ++k) {
+                Split& own = best[k * at(groups_) + at(g)];
+                for (Index j = g * kGrouped; j < std::min(columns_, (g + 1) * kGrouped); ++j) {
+                    if (looks[k][at(j)] != 0) {
+                        is_by_set(j) ? search_sets(*nodes[k], j, own) : search(*nodes[k], j, own);
+                    }
                 }
             }
         });
-        for (const Split& one : best) {
-            if (one.feature >= 0 && one.gain > leaf.split.gain) {
-                leaf.split = one;
+        for (std::size_t k = 0; k < best.size(); ++k) {
+            Split& split = nodes[k / at(groups_)]->split;
+            if (best[k].feature >= 0 && best[k].gain > split.gain) {
+                split = best[k];
             }
         }
     }
@@ -305,9 +321,7 @@ class BoostGrower {
             small.histogram = fresh();
             sums_.fill(rows_[small.depth % 2].get() + small.start, small.stop - small.start, small.histogram->get());
             large.histogram = std::move(leaves_[at(number)].histogram);
-            subtract(*small.histogram, *large.histogram);
-            choose(small);
-            choose(large);
+            choose({&small, &large});
             for (Leaf& child : children) {
                 if (child.split.feature < 0) {
                     spare_.push_back(std::move(child.histogram));
@@ -379,9 +393,10 @@ class BoostGrower {
             Index right = first_right[at(block)];
             const Index last = std::min(leaf.stop, leaf.start + (block + 1) * kRowsOfBlock);
             for (Index i = leaf.start + block * kRowsOfBlock; i < last; ++i) {
-                to[sides_[i] != 0 ? right : left] = from[i];
-                left += 1 - static_cast<Index>(sides_[i]);
-                right += static_cast<Index>(sides_[i]);
+                const auto side = static_cast<Index>(sides_[i]);
+                to[left + side * (right - left)] = from[i];  // no branch: sides are as good as drawn
+                left += 1 - side;
+                right += side;
             }
         });
         const bool met_missing = units_.count_of(bins[kMissingBin]) > 0;
@@ -394,7 +409,7 @@ class BoostGrower {
 
     BoostTree written() {
         BoostTree tree;
-        tree.leaf.assign(at(x_.rows()), -1);
+        tree.leaf.resize(scores_ == nullptr ? at(x_.rows()) : 0);
         std::vector<Index> order{0};
         std::vector<Index> ends;
         while (!order.empty()) {
@@ -441,13 +456,19 @@ class BoostGrower {
             double slope = 0.0;
             double curvature = 0.0;
             for (Index i = leaf.start; i < leaf.stop; ++i) {
-                slope += given_.slope[rows[i]];
-                curvature += given_.curvature[rows[i]];
-                tree.leaf[rows[i]] = static_cast<std::int32_t>(k);
+                slope += given_.slope(rows[i]);
+                curvature += given_.curvature(rows[i]);
             }
             const double bend = curvature + rules_.ridge;
-            tree.nodes.values[at(k)] =
-                rules_.rate * (bend > 0.0 ? std::clamp(-slope / bend, leaf.low, leaf.high) : 0.0);
+            const double value = rules_.rate * (bend > 0.0 ? std::clamp(-slope / bend, leaf.low, leaf.high) : 0.0);
+            tree.nodes.values[at(k)] = value;
+            for (Index i = leaf.start; i < leaf.stop; ++i) {
+                if (scores_ != nullptr) {
+                    scores_[rows[i] * given_.stride] += value;
+                } else {
+                    tree.leaf[rows[i]] = static_cast<std::int32_t>(k);
+                }
+            }
         });
         return tree;
     }
@@ -455,6 +476,8 @@ class BoostGrower {
     const RankedTable& x_;
     const BoostRows& given_;
     const BoostRules& rules_;
+    std::uint64_t seed_;
+    double* scores_;
     Index columns_, groups_;
     BoostSums sums_;
     const Units& units_;
@@ -466,8 +489,22 @@ class BoostGrower {
 
 }  // namespace
 
-BoostTree grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules) {
-    return BoostGrower(x, rows, rules).grow();
+std::vector<BoostTree> grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules,
+                                    double* scores) {
+    std::vector<BoostTree> trees(at(rows.stride));
+    const auto grow = [&](Index k) {
+        BoostRows own = rows;
+        own.slopes += k;
+        own.curvatures += k;
+        trees[at(k)] = BoostGrower(x, own, rules, rules.seed + static_cast<std::uint64_t>(k),
+                                   scores == nullptr ? nullptr : scores + k).grow();
+    };
+    const Index shared = rows.stride - rows.stride % thread_count();  // trees that keep all threads busy, one each
+    parallel_for(shared, grow);
+    for (Index k = shared; k < rows.stride; ++k) {
+        grow(k);
+    }
+    return trees;
 }
 
 }  // namespace qed

@@ -16,7 +16,8 @@ namespace {
 
 using Word = std::int64_t;
 constexpr Index kRowsOfScale = Index{1} << 14;  // rows rounded at a time
-constexpr Index kRowsOfBlock = Index{1} << 9;   // rows whose bins stay in the cache from one group of columns to the next
+constexpr Index kRowsAhead = 64;                // rows that are fetched while others are added
+constexpr Index kRowsOfBlock = Index{1} << 7;   // rows whose bins stay in the cache from one group of columns to the next
 constexpr Index kRowsOfWord = Index{1} << 12;   // rows whose sums fit a packed word
 constexpr Index kRowsOfPart = Index{1} << 15;   // rows that pay for merging a histogram
 // a packed word: slope (27 bits), curvature (24), count (13); those of a block of rows do not overflow
@@ -53,8 +54,7 @@ void for_rows(const BoostRows& given, const Work& work) {
     parallel_for(blocks_of(given.count, kRowsOfScale), [&](Index block) {
         const Index stop = std::min(given.count, (block + 1) * kRowsOfScale);
         for (Index i = block * kRowsOfScale; i < stop; ++i) {
-            const Index row = given.rows != nullptr ? static_cast<Index>(given.rows[i]) : i;
-            work(block, row, given.counts != nullptr ? static_cast<Index>(given.counts[row]) : 1);
+            work(block, i, given.counts != nullptr ? static_cast<Index>(given.counts[i]) : 1);
         }
     });
 }
@@ -116,8 +116,8 @@ void BoostSums::scale(const BoostRows& given, bool fine) {
     for_rows(given, [&](Index block, Index row, Index times) {
         Extent& own = parts[at(block)];
         const auto many = static_cast<double>(times);
-        const double slope = std::abs(given.slope[row]);
-        const double curvature = given.curvature[row];
+        const double slope = std::abs(given.slope(row));
+        const double curvature = given.curvature(row);
         own.slopes += slope;
         own.squares += slope * slope / many;  // of so many rows, that share it
         own.curvatures += curvature;
@@ -159,8 +159,8 @@ void BoostSums::round(const BoostRows& given, double slope, double curvature) {
     std::vector<Sums> parts(at(blocks_of(given.count, kRowsOfScale)));
     for_rows(given, [&](Index block, Index row, Index many) {
         const Index share = is_coarse ? many : 1;
-        const double own = given.slope[row] / static_cast<double>(share) * times;
-        const double bend = given.curvature[row] / static_cast<double>(share) * times_curvature;
+        const double own = given.slope(row) / static_cast<double>(share) * times;
+        const double bend = given.curvature(row) / static_cast<double>(share) * times_curvature;
         const Word rounded = share * static_cast<Word>(std::nearbyint(std::clamp(own, -slope, slope)));
         const Word curved = share * static_cast<Word>(std::nearbyint(std::min(bend, curvature)));
         if (is_packed_) {
@@ -220,7 +220,11 @@ void BoostSums::add_rows(const std::uint32_t* rows, Index first, Index last, Ind
         if (own != nullptr) {
             for (Index i = 0; i < count; ++i) {
                 const auto row = static_cast<Index>(own[i]);
-                __builtin_prefetch(x_.bins_by_row() + row * step);
+                if (from + i + kRowsAhead < last) {
+                    const auto later = static_cast<Index>(own[i + kRowsAhead]);
+                    __builtin_prefetch(x_.bins_by_row() + later * step);
+                    __builtin_prefetch(words_->get() + later * width);
+                }
                 for (Index k = 0; k < width; ++k) {
                     gathered[width * i + k] = (*words_)[width * row + k];
                 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <queue>
 #include <utility>
 
@@ -39,33 +40,40 @@ constexpr Index kLargerCopy = Index{4} << 20;  // bytes of a copy that takes the
 /// Grows one tree; what it works with is used again for the next.
 class SampledGrower {
   public:
-    SampledGrower(const RankedTable& x, const TreeTargets& y, const TreeLimits& limits, const std::uint32_t* rows,
-                  Index count, const double* weights, bool is_whole)
+    SampledGrower(const RankedTable& x, const TreeTargets& y, const TreeLimits& limits, bool has_weights)
         : x_(x),
           y_(y),
           limits_(limits),
           columns_(x.columns()),
-          rows_(y, limits, rows, count, weights, is_whole),
-          rule_{std::max<Index>(limits.leaf, 1), limits.leaf_weight},
+          rows_(y, limits_, x.rows(), has_weights),
+          rule_{std::max<Index>(limits.leaf, 1), 0.0},
           width_(y.codes != nullptr && !rows_.by_sum() ? y.width : (rows_.by_sum() ? 1 : y.width) + 1),
-          sides_(count + 1),
-          keys_(count),
-          entries_(count),
-          pairs_(2 * count),
+          sides_(x.rows() + 1),
+          keys_(x.rows()),
+          entries_(x.rows()),
+          pairs_(2 * x.rows()),
           sums_(kPlaces * width_),
-          values_(limits.is_random ? count : 1),
+          values_(limits.is_random ? x.rows() + kLanes<double> : 1),
           drawn_(at(columns_)) {
         if (limits.leaves > 0) {
             return;  // nodes are split in no order of places
         }
         const Index larger = kLargerCopy / (columns_ * static_cast<Index>(sizeof(double)));
-        if (limits.is_random && larger >= 4 * kLocalRows && count >= 2 * larger) {  // bins are small enough as they are
+        if (limits.is_random && larger >= 4 * kLocalRows && x.rows() >= 2 * larger) {  // bins are small enough as they are
             copies_.push_back(std::make_unique<LocalRows>(larger, columns_, limits.is_random));
         }
-        copies_.push_back(std::make_unique<LocalRows>(std::min(count, kLocalRows), columns_, limits.is_random));
+        copies_.push_back(std::make_unique<LocalRows>(std::min(x.rows(), kLocalRows), columns_, limits.is_random));
     }
 
-    ForestTree grow() {
+    /// A tree of some rows, and their weights (null for ones).
+    ForestTree grow(std::uint64_t seed, double leaf_weight, const std::vector<std::uint32_t>& rows,
+                    const double* weights, bool is_whole) {
+        limits_.seed = seed;
+        limits_.leaf_weight = rule_.leaf_weight = leaf_weight;
+        rows_.start(rows.data(), static_cast<Index>(rows.size()), weights, is_whole);
+        local_ = nullptr;
+        arena_.nodes.clear();
+        arena_.values.clear();
         arena_.nodes.push_back(rows_.root(arena_));
         total_weight_ = arena_.nodes[0].weight;
         limits_.leaves > 0 ? grow_best_first() : grow_depth_first();
@@ -240,7 +248,8 @@ class SampledGrower {
         });
     }
 
-    /// Gathers the values of a column at the places of a node.
+    /// Gathers the values of a column at the places of a node, and fills the last vector with NaN, which no comparison
+    /// lets in.
     void gather_values(const TreeNode& node, Index column) {
         const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
         const Index count = node.count();
@@ -248,6 +257,7 @@ class SampledGrower {
         for (Index i = 0; i < count; ++i) {
             values_[i] = values[rows[i]];
         }
+        store(values_.get() + count, std::numeric_limits<double>::quiet_NaN() + Vector<double>{});
     }
 
     /// One threshold, drawn between the least and the largest value of the node.
@@ -258,23 +268,18 @@ class SampledGrower {
         double least = std::numeric_limits<double>::infinity();
         double most = -least;
         Index missing = 0;
-        Index done = 0;
-        if (!x_.column(found.column).has_missing) {
-            Vector<double> low = least + Vector<double>{};
-            Vector<double> high = most + Vector<double>{};
-            for (; done + kLanes<double> <= count; done += kLanes<double>) {
-                const Vector<double> own = load(values + done);
-                low = own < low ? own : low;
-                high = own > high ? own : high;
-            }
-            for (int lane = 0; lane < kLanes<double>; ++lane) {
-                least = std::min(least, low[lane]);
-                most = std::max(most, high[lane]);
-            }
+        Vector<double> low = least + Vector<double>{};
+        Vector<double> high = most + Vector<double>{};
+        for (Index i = 0; i < count; i += kLanes<double>) {
+            const Vector<double> own = load(values + i);
+            low = own < low ? own : low;
+            high = own > high ? own : high;
         }
-        for (Index i = done; i < count; ++i) {
-            least = values[i] < least ? values[i] : least;
-            most = values[i] > most ? values[i] : most;
+        for (int lane = 0; lane < kLanes<double>; ++lane) {
+            least = std::min(least, low[lane]);
+            most = std::max(most, high[lane]);
+        }
+        for (Index i = 0; i < count && x_.column(found.column).has_missing; ++i) {
             missing += values[i] != values[i] ? 1 : 0;
         }
         if (missing == count || (least == most && missing == 0)) {
@@ -545,7 +550,7 @@ class SampledGrower {
 
     const RankedTable& x_;
     const TreeTargets& y_;
-    const TreeLimits& limits_;
+    TreeLimits limits_;
     Index columns_;
     TreeRows rows_;
     SplitRule rule_;
@@ -598,16 +603,17 @@ std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, 
         }
     }
     std::vector<ForestTree> trees(at(rules.trees));
+    std::vector<std::unique_ptr<SampledGrower>> idle;  // whose memory is used again
+    std::mutex guards_idle;
     parallel_for(rules.trees, [&](Index k) {
-        TreeLimits own = limits;
-        own.seed = seed_of_tree(rules.seed, rules.first + k);
+        const std::uint64_t seed = seed_of_tree(rules.seed, rules.first + k);
         std::vector<std::uint32_t> rows;
         std::vector<double> weights;
         rows.reserve(at(count));
         bool is_whole = y.weights == nullptr;
         if (rules.draws > 0) {
             const ScratchArray<std::uint32_t> times(count);
-            draw_rows(own.seed, rules.draws, cumulated.empty() ? nullptr : cumulated.data(), count, times.get());
+            draw_rows(seed, rules.draws, cumulated.empty() ? nullptr : cumulated.data(), count, times.get());
             for (Index i = 0; i < count; ++i) {
                 if (times[i] > 0) {
                     rows.push_back(static_cast<std::uint32_t>(i));
@@ -645,10 +651,21 @@ std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, 
             }
             return total;
         }();
-        own.leaf_weight = limits.leaf_weight * weight;
-        trees[at(k)] = SampledGrower(x, y, own, rows.data(), static_cast<Index>(rows.size()),
-                                     weights.empty() ? nullptr : weights.data(), is_whole)
-                           .grow();
+        std::unique_ptr<SampledGrower> grower;
+        {
+            const std::lock_guard lock(guards_idle);
+            if (!idle.empty()) {
+                grower = std::move(idle.back());
+                idle.pop_back();
+            }
+        }
+        if (grower == nullptr) {
+            grower = std::make_unique<SampledGrower>(x, y, limits, !weights.empty());
+        }
+        trees[at(k)] = grower->grow(seed, limits.leaf_weight * weight, rows, weights.empty() ? nullptr : weights.data(),
+                                    is_whole);
+        const std::lock_guard lock(guards_idle);
+        idle.push_back(std::move(grower));
     });
     return trees;
 }

@@ -41,9 +41,10 @@ class Grower {
           used_(used_rows(x, y)),
           count_(static_cast<Index>(used_.size())),
           weights_(used_weights(y, used_)),
-          rows_(y, limits, used_.data(), count_, weights_.empty() ? nullptr : weights_.data(), weights_.empty()),
+          rows_(y, limits, count_, !weights_.empty()),
           entries_{ScratchArray<TreeEntry>(count_ * columns_), ScratchArray<TreeEntry>(count_ * columns_)},
           places_(count_) {
+        rows_.start(used_.data(), count_, weights_.empty() ? nullptr : weights_.data(), weights_.empty());
         if (sorted == nullptr) {
             distinct_ = sort_columns(x, used_.data(), count_, entries_[0].get());
         } else {

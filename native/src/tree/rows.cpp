@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "qed/dense/numbers.hpp"
+#include "qed/machine/simd.hpp"
 
 namespace qed {
 namespace {
@@ -13,16 +14,17 @@ constexpr double kEven = 16.0;  // weights of so many to one cost sums the four 
 
 }  // namespace
 
-TreeRows::TreeRows(const TreeTargets& y, const TreeLimits& limits, const std::uint32_t* rows, Index count,
-                   const double* weights, bool is_whole)
+TreeRows::TreeRows(const TreeTargets& y, const TreeLimits& limits, Index most, bool has_weights)
     : y_(y),
       limits_(limits),
-      count_(count),
-      has_weights_(weights != nullptr),
-      copies_{make_copy(), make_copy()},
-      pulls_(y.codes != nullptr && !by_sum() ? 1 : count * y.width),
-      order_(is_absolute() ? count : 1),
-      sorted_(is_absolute() ? count : 1) {
+      has_weights_(has_weights),
+      copies_{make_copy(most), make_copy(most)},
+      pulls_(y.codes != nullptr && !by_sum() ? 1 : most * y.width + kLanes<double>),
+      order_(is_absolute() ? most : 1),
+      sorted_(is_absolute() ? most : 1) {}
+
+void TreeRows::start(const std::uint32_t* rows, Index count, const double* weights, bool is_whole) {
+    count_ = count;
     const Copy& first = copies_[0];
     std::copy_n(rows, count, first.rows.get());
     if (weights != nullptr) {
@@ -32,10 +34,10 @@ TreeRows::TreeRows(const TreeTargets& y, const TreeLimits& limits, const std::ui
     for (Index i = 0; i < count; ++i) {
         const auto row = static_cast<Index>(rows[i]);
         total += weights != nullptr ? weights[i] : 0.0;
-        if (y.codes != nullptr) {
-            first.codes[i] = static_cast<std::uint32_t>(y.codes[row]);
+        if (y_.codes != nullptr) {
+            first.codes[i] = static_cast<std::uint32_t>(y_.codes[row]);
         } else {
-            std::copy_n(y.numbers + row * y.width, y.width, first.numbers.get() + i * y.width);
+            std::copy_n(y_.numbers + row * y_.width, y_.width, first.numbers.get() + i * y_.width);
         }
     }
     if (weights != nullptr && count > 0) {
@@ -43,19 +45,18 @@ TreeRows::TreeRows(const TreeTargets& y, const TreeLimits& limits, const std::ui
         is_uneven_ = *most > kEven * *least;
     }
     constexpr double kTable = 1 << 22;  // terms that are worth looking up
-    if (y.criterion == Criterion::entropy && is_whole && total <= kTable) {
+    if (y_.criterion == Criterion::entropy && is_whole && total <= kTable) {
         const auto terms = static_cast<Index>(total);
-        xlogx_.resize(at(terms + 1), 0.0);
-        for (Index k = 2; k <= terms; ++k) {
-            xlogx_[at(k)] = static_cast<double>(k) * std::log(static_cast<double>(k));
+        for (auto k = static_cast<Index>(xlogx_.size()); k <= terms; ++k) {
+            xlogx_.push_back(k < 2 ? 0.0 : static_cast<double>(k) * std::log(static_cast<double>(k)));
         }
     }
 }
 
-TreeRows::Copy TreeRows::make_copy() const {
+TreeRows::Copy TreeRows::make_copy(Index most) const {
     const bool has_classes = y_.codes != nullptr;
-    return {ScratchArray<std::uint32_t>(count_), ScratchArray<std::uint32_t>(has_classes ? count_ : 1),
-            ScratchArray<double>(has_weights_ ? count_ : 1), ScratchArray<double>(has_classes ? 1 : count_ * y_.width)};
+    return {ScratchArray<std::uint32_t>(most), ScratchArray<std::uint32_t>(has_classes ? most : 1),
+            ScratchArray<double>(has_weights_ ? most + kLanes<double> : 1), ScratchArray<double>(has_classes ? 1 : most * y_.width)};
 }
 
 TreeNode TreeRows::root(TreeArena& arena) const {

@@ -561,33 +561,26 @@ TreeCut best_bin(const SplitView& node, const SplitRule& rule, const BinSums& bi
 /// Sums over the rows up to a threshold, all lanes at once: half of the rows go left, and no branch could be foreseen.
 TreeCut by_threshold(const SplitView& node, const SplitRule& rule, Index first, const double* values, double threshold) {
     using Bits = decltype(Vector<double>{} <= Vector<double>{});
+    const auto within = [](Vector<double> own, Bits mask) {
+        return reinterpret_cast<Vector<double>>(reinterpret_cast<Bits>(own) & mask);
+    };
     Vector<double> sums = {};
     Vector<double> weights = {};
-    Bits counts = {};
+    Vector<double> counts = {};
     const double* const pulls = node.pulls + first;
     const double* const own = node.weights != nullptr ? node.weights + first : nullptr;
-    Index i = 0;
-    for (; i + kLanes<double> <= node.count; i += kLanes<double>) {
+    for (Index i = 0; i < node.count; i += kLanes<double>) {
         const Bits mask = load(values + i) <= threshold;
-        sums += reinterpret_cast<Vector<double>>(reinterpret_cast<Bits>(load(pulls + i)) & mask);
+        sums += within(load(pulls + i), mask);
+        counts += within(splat(1.0), mask);
         if (own != nullptr) {
-            weights += reinterpret_cast<Vector<double>>(reinterpret_cast<Bits>(load(own + i)) & mask);
+            weights += within(load(own + i), mask);
         }
-        counts -= mask;
     }
-    double sum = sum_lanes(sums);
-    double left = sum_lanes(weights);
-    Index count = 0;
-    for (int lane = 0; lane < kLanes<double>; ++lane) {
-        count += counts[lane];
-    }
-    for (; i < node.count; ++i) {
-        const bool is_left = values[i] <= threshold;
-        sum += is_left ? pulls[i] : 0.0;
-        left += is_left && own != nullptr ? own[i] : 0.0;
-        count += is_left ? 1 : 0;
-    }
-    left = own != nullptr ? left : static_cast<double>(count);
+    const double sum = sum_lanes(sums);
+    const double rows = sum_lanes(counts);
+    const double left = own != nullptr ? sum_lanes(weights) : rows;
+    const auto count = static_cast<Index>(rows);
     if (count < rule.leaf || node.count - count < rule.leaf || left < rule.leaf_weight ||
         node.weight - left < rule.leaf_weight) {
         return {};

@@ -659,6 +659,63 @@ def rows_within(
 ) -> tuple[NDArray[np.int64], Vector, NDArray[np.int64]]:
     """Where the list of each query begins, then distances and numbers of all rows within the radius, nearest first."""
 
+def measure_rows(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    queries: Matrix,
+    metric: tuple[int, float, Vector | None],
+) -> Matrix:
+    """Distances of queries to all rows of an index without boxes, in the order of the rows."""
+
+def link_centroids(
+    X: Matrix, linkage: int, nearest: tuple[NDArray[np.int64], Vector]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Merge by ward (4), centroid (5) or median (6) linkage: ids of both clusters, heights, rows they hold together.
+
+    ``nearest`` is the nearest other row of each row, and its distance.
+    """
+
+def link_rows(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    X: Matrix,
+    metric: tuple[int, float, Vector | None],
+    linkage: int,
+    nearest: tuple[NDArray[np.int64], Vector],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Merge by complete (1), average (2) or weighted (3) linkage of rows with a metric; the index has no boxes."""
+
+def link_matrix(
+    distances: Matrix, linkage: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Merge by single (0), complete, average or weighted linkage of given distances, which are written over."""
+
+def span_rows(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    X: Matrix,
+    metric: tuple[int, float, Vector | None],
+    source: Vector | None,
+    target: Vector | None,
+    limit: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
+    """Rows in the order of Prim's algorithm, the row from which each is reached (-1 for none), and how far it is.
+
+    The distance of row i, reached, to row j is the largest of their distance, ``source[i]`` and ``target[j]``.
+    """
+
+def dense_groups(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    X: Matrix,
+    metric: tuple[int, float, Vector | None],
+    radius: float,
+    least: float,
+    weight: Vector | None,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the group of each row, -1 for none, and whether rows within the radius of it weigh at least ``least``."""
+
+def swap_medoids(
+    distances: Matrix, weight: Vector | None, start: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, int, bool]:
+    """Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left."""
+
 def log_densities(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
     queries: Matrix,
@@ -1097,33 +1154,38 @@ def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | 
 
 def grow_boosted(
     x: RankedTable,
-    slope: Vector,
-    curvature: Vector,
-    counts: NDArray[np.uint32] | None,
-    rows: NDArray[np.uint32] | None,
+    classes: int,
+    rows: tuple[Vector, Vector, Vector | None, NDArray[np.uint32] | None],
+    scores: Vector | None,
     rule: tuple[int, int, int, float, float, int, int],
     monotone: NDArray[np.int8] | None,
     by_category: NDArray[np.uint8] | None,
     groups: list[list[int]],
 ) -> tuple[
-    NDArray[np.int32],
+    list[
+        tuple[
+            NDArray[np.int32],
+            Vector,
+            NDArray[np.uint8],
+            Vector,
+            Vector,
+            NDArray[np.int64],
+            NDArray[np.uint32],
+            Vector,
+            Vector,
+            NDArray[np.int32],
+        ]
+    ],
     Vector,
-    NDArray[np.uint8],
-    Vector,
-    Vector,
-    NDArray[np.int64],
-    NDArray[np.uint32],
-    Vector,
-    Vector,
-    NDArray[np.int32],
 ]:
-    """Grow one tree of a boosted sum over bins that lie eight columns together.
+    """Grow the trees of a round of boosting, one for each class, over bins that lie by row.
 
-    Rule: most leaves (0: any number), most depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
+    Rows: slopes and curvatures (rows × classes), weights that multiply them, whole counts. Rule: most leaves (0: any number), most
+    depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
 
-    Returns column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest`` does; inner
-    nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each leaf; and the
-    leaf of each row.
+    Returns for each tree column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest``
+    does; inner nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each
+    leaf; and, where no scores are given, the leaf of each row. Then the scores with what the trees add to them.
     """
 
 def loss_curve(loss: str, t: Vector, y: Vector, classes: int) -> tuple[Vector, Vector, Vector]:
@@ -1151,3 +1213,21 @@ def pack_forest(
     sets: NDArray[np.uint32],
 ) -> PackedForest:
     """Lay nodes out; ValueError if they are not those of trees over these columns."""
+
+def code_rows(
+    G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: bool, sweeps: int
+) -> int:
+    """Minimise w'(G + ridge)w / 2 − p'w + lasso |w| for each row p of P (n, k), over w >= 0 if ``positive``, by coordinates.
+
+    Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
+    of it, or after ``sweeps``; returns how many rows ended so. All three tables are in C order.
+    """
+
+def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: float) -> Vector:
+    """Codes (n, k) of rows by orthogonal matching pursuit from products G (k, k) and P (n, k).
+
+    Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.
+    """
+
+def tanh_rows(Z: Vector, slope: float) -> Vector:
+    """Replace Z (n, k), in C order, by tanh(slope Z), and return the sums of 1 − tanh² over the rows, (k,)."""

@@ -31,6 +31,12 @@ METHODS = ("decision_function", "predict_proba")
 TOL = 1e-10  # of the sigmoid's gap: probabilities are then right to about five digits
 
 
+def _have_scores(model: Any, parts: list[Any]) -> str:
+    if not all(any(hasattr(part, method) for method in METHODS) for part in parts):
+        return "should have decision_function or predict_proba"
+    return models_with("predict")(model, parts)
+
+
 def _pairs_up(model: Any, curves: list[Any]) -> str:
     count = 1 if len(model.classes_) == 2 else len(model.classes_)
     if len(curves) != len(model.estimators_) or any(not isinstance(one, list) or len(one) != count for one in curves):
@@ -92,7 +98,7 @@ class CalibratedClassifierCV(Classifier):
         "auto", "Whether to average one classifier for each fold; 'auto' does unless the classifier is frozen."
     )
 
-    estimators_: list[Any] = fitted("The fitted classifiers: of each fold, or one.", check=models_with("predict"))
+    estimators_: list[Any] = fitted("The fitted classifiers: of each fold, or one.", check=_have_scores)
     calibrators_: list[Any] = fitted(
         "Of each classifier its curves: one of two classes, else of each.", check=_pairs_up
     )
@@ -227,6 +233,11 @@ class CalibratedClassifierCV(Classifier):
 
     def _calibrated(self, model: Any, curves: list[Any], X: Any) -> Array:
         columns = self._scores(model, X).T[:, :, np.newaxis]
+        if len(columns) != len(curves):
+            raise InvalidData(
+                f"{type(model).__name__} tells {len(columns)} scores a row, and there are {len(curves)} curves. Fit again, or load"
+                " the model from its file."
+            )
         isotonic = self.method == "isotonic"
         own = np.column_stack(
             [

@@ -34,6 +34,8 @@ class StationaryCertificate(GapCertificate):
         ``"solved"``, ``"interrupted"``, ``"stopped"``, ``"stalled"`` or ``"max_iter"``.
     fingerprint : Fingerprint
         The data this is about.
+    step : str
+        What a step of the method is, where the radius is zero.
     """
 
     gap: float
@@ -45,6 +47,7 @@ class StationaryCertificate(GapCertificate):
     tol: float
     outcome: str
     fingerprint: Fingerprint
+    step: str = "reweighted fit"
 
     @property
     def statement(self) -> str:
@@ -54,17 +57,15 @@ class StationaryCertificate(GapCertificate):
                 f"No coefficients whose predictions differ by at most {self.radius:.3g} lower the objective {self.objective:.8g}"
                 f" by more than {self.gap:.2g}; further away nothing is claimed."
             )
-        return f"No reweighted fit lowers the objective {self.objective:.8g} by more than {self.gap:.2g}; no minimum is claimed."
+        return f"No {self.step} lowers the objective {self.objective:.8g} by more than {self.gap:.2g}; no minimum is claimed."
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
-        return {
-            "gap": f"{self.gap:.3e} (tol {self.tol:.0e} of {self.null_objective:.4g})",
-            "radius, in units of y": f"{self.radius:.3e}",
-            "least curvature": f"{self.curvature:.3g} of that of least squares",
-            "data": data_in_words(self.fingerprint),
-            "outcome": self._outcome_in_words(),
-        }
+        told = {"gap": f"{self.gap:.3e} (tol {self.tol:.0e} of {self.null_objective:.4g})"}
+        if self.step == "reweighted fit":
+            told["radius, in units of y"] = f"{self.radius:.3e}"
+            told["least curvature"] = f"{self.curvature:.3g} of that of least squares"
+        return told | {"data": data_in_words(self.fingerprint), "outcome": self._outcome_in_words()}
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""

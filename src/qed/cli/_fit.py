@@ -140,6 +140,8 @@ def _names(text: str) -> list[str]:
 
 def show(study: Study, screen: Screen) -> None:
     """Print what was understood, tried and found."""
+    from qed.model_selection._candidate import members_of  # noqa: PLC0415
+
     sheet = study.sheet
     story, target = sheet.story, sheet.target
     unit = f" {target.unit}" if target.unit else ""
@@ -160,6 +162,8 @@ def show(study: Study, screen: Screen) -> None:
     if len({entry.n_rows for entry in study.comparison.latest[:8]}) > 1:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
     screen.heading(f"Winner: {story.candidate}")
+    if study.winner.candidate is not None and study.winner.candidate.parts:
+        screen.say(f"  {members_of(study.winner.candidate)}")
     for name, score in study.held_out.scores.items():
         base = study.held_out.baseline.get(name)
         own_unit = unit if name.endswith("error") else ""

@@ -1,4 +1,8 @@
+from qed.cluster._agglomerative import AgglomerativeClustering as AgglomerativeClustering
+from qed.cluster._agglomerative import FeatureAgglomeration as FeatureAgglomeration
 from qed.cluster._bisecting import BisectingKMeans as BisectingKMeans
+from qed.cluster._dendrogram import Dendrogram as Dendrogram
+from qed.cluster._divisive import DivisiveClustering as DivisiveClustering
 from qed.cluster._kernel_kmeans import KernelKMeans as KernelKMeans
 from qed.cluster._kmeans import KMeans as KMeans
 from qed.cluster._mini_batch import MiniBatchKMeans as MiniBatchKMeans

@@ -66,13 +66,12 @@ class KernelKMeans(Clusterer):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from qed.cluster import KernelKMeans
-    >>> angle = np.arange(40) * 0.7
-    >>> rings = np.stack([np.cos(angle), np.sin(angle)], axis=1) * np.where(angle < 14, 1, 5)[:, None]
-    >>> model = KernelKMeans(2, gamma=0.3, n_init=5, random_state=0).fit(rings)
-    >>> len(set(model.labels_[:20].tolist())), len(set(model.labels_[20:].tolist()))
-    (1, 1)
+    >>> from qed.datasets import make_circles
+    >>> rings, truth = make_circles(60, factor=0.2, random_state=0)
+    >>> model = KernelKMeans(2, gamma=3.0, n_init=10, random_state=0).fit(rings)
+    >>> sorted({(int(a), int(b)) for a, b in zip(model.labels_, truth, strict=True)})
+    [(0, 1), (1, 0)]
     """
 
     n_clusters: PositiveInt = param(8, "Number of clusters.")

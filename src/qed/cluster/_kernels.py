@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    AnyArray = NDArray[Any]
 
 
 class Step(NamedTuple):
@@ -156,3 +157,75 @@ class Places:
         candidates = plain(candidates)
         half = 0.5 * np.sum(candidates * candidates, axis=1)
         return _native.approach(self.X, self.shift, self.squares, self.s, (candidates, half), closest)
+
+
+LINKAGES = {
+    name: number
+    for number, name in enumerate(("single", "complete", "average", "weighted", "ward", "centroid", "median"))
+}
+
+
+class Merges(NamedTuple):
+    """Clusters that were joined, in the order of the joins: ids, heights, and rows they hold together."""
+
+    first: AnyArray
+    second: AnyArray
+    heights: AnyArray
+    sizes: AnyArray
+
+
+Parts = tuple["AnyArray", "AnyArray", "AnyArray", "AnyArray", int]
+Sums = tuple[int, float, "AnyArray | None"]
+
+
+def arrange(rows: AnyArray, *, tree: bool) -> Parts:
+    """Put rows into groups of eight, in their order, or near ones together with boxes around them."""
+    return _native.arrange_rows(rows, tree)
+
+
+def nearest_others(index: Parts, rows: AnyArray, k: int, metric: Sums) -> tuple[AnyArray, AnyArray]:
+    """Return distances and numbers of the k nearest other rows of each row."""
+    distances, ids, _ = _native.nearest_rows(index, rows, k, metric, True)
+    return distances, ids
+
+
+def link_centroids(rows: AnyArray, linkage: str, nearest: tuple[AnyArray, AnyArray]) -> Merges:
+    """Join clusters by their centroids: ward, centroid, median."""
+    return Merges(*_native.link_centroids(rows, LINKAGES[linkage], nearest))
+
+
+def link_rows(index: Parts, rows: AnyArray, metric: Sums, linkage: str, nearest: tuple[AnyArray, AnyArray]) -> Merges:
+    """Join clusters by the distances of their rows: complete, average, weighted."""
+    return Merges(*_native.link_rows(index, rows, metric, LINKAGES[linkage], nearest))
+
+
+def link_matrix(distances: AnyArray, linkage: str) -> Merges:
+    """Join clusters by given distances, which are written over: single, complete, average, weighted."""
+    return Merges(*_native.link_matrix(distances, LINKAGES[linkage]))
+
+
+def measure(index: Parts, queries: AnyArray, metric: Sums) -> AnyArray:
+    """Return the distances of queries to all rows, in their order."""
+    return _native.measure_rows(index, queries, metric)
+
+
+def span(
+    index: Parts, rows: AnyArray, metric: Sums, source: AnyArray | None, target: AnyArray | None, limit: float
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return rows in the order in which they are reached, from which row each is, and how far."""
+    return _native.span_rows(index, rows, metric, source, target, limit)
+
+
+def dense_groups(
+    index: Parts, rows: AnyArray, metric: Sums, radius: float, least: float, weight: AnyArray | None
+) -> tuple[AnyArray, AnyArray]:
+    """Return the group of each row, -1 for none, and whether it is a core row."""
+    return _native.dense_groups(index, rows, metric, radius, least, weight)
+
+
+def swap_medoids(
+    distances: AnyArray, weight: AnyArray | None, start: AnyArray, most: int
+) -> tuple[AnyArray, AnyArray, AnyArray, bool]:
+    """Exchange medoids for other rows; return medoids, labels, the cost after each exchange, and whether none is left."""
+    medoids, labels, cost, taken, done = _native.swap_medoids(distances, weight, start, most)
+    return medoids, labels, cost[: taken + 1], done

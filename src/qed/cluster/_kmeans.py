@@ -12,6 +12,7 @@ from qed.cluster._seeding import STARTS, Init, starting_centres, starts
 from qed.core import (
     KW_ONLY,
     Array,
+    InvalidData,
     Matrix,
     NonNegative,
     NonNegativeInt,
@@ -23,9 +24,10 @@ from qed.core import (
 )
 from qed.core._events import Progress
 from qed.core._shared_params import VERBOSE
+from qed.core._validation import is_source
 
 
-class KMeans(CentreModel):
+class KMeans(CentreModel, chunks=True):
     r"""Rows in k groups, each about its mean.
 
     Objective
@@ -91,8 +93,8 @@ class KMeans(CentreModel):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows, at least as many as clusters.
+        X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
+            Rows, at least as many as clusters. A source is read once for each step.
         y : None
             Not looked at; here because every ``fit`` takes it.
         sample_weight : array-like of shape (n,), optional
@@ -104,6 +106,8 @@ class KMeans(CentreModel):
             Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
+        if is_source(X):
+            return self._fit_source(X)
         places, scatter = self._read_rows(data)
         rng = generator(self.random_state)
         tol = self.tol * scatter.total / scatter.seen.weight / data.X.shape[1]
@@ -117,6 +121,32 @@ class KMeans(CentreModel):
                     break
         assert best is not None  # noqa: S101  (at least one start)
         self._store(best, places, scatter)
+        if run.outcome == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    def _fit_source(self, source: Any) -> Self:
+        """Find centres of rows that come in chunks."""
+        from qed.cluster import _passes  # noqa: PLC0415  (most rows are in memory)
+
+        scatter = _passes.FoldedScatter(source, type(self).__name__)
+        if scatter.rows < self.n_clusters:
+            raise InvalidData(
+                f"n_samples={scatter.rows} should be >= n_clusters={self.n_clusters}. Ask for fewer clusters."
+            )
+        mean, rng = scatter.seen.mean, generator(self.random_state)
+        X, places = _passes.sampled(source, mean, rng)
+        tol = self.tol * scatter.total / scatter.seen.weight / len(mean)
+        best: Run | None = None
+        with Progress(type(self).__name__, verbose=self.verbose) as progress:
+            for _ in range(starts(self.init, self.n_init, 10)):
+                centres = starting_centres(self.init, X, places, self.n_clusters, rng)
+                run = _passes.lloyd_by_passes(source, mean, centres, most=self.max_iter, tol=tol, progress=progress)
+                best = run if best is None or run.inertia < best.inertia else best
+                if run.outcome in ("stopped", "interrupted"):
+                    break
+        assert best is not None  # noqa: S101  (at least one start)
+        self._store(best, _passes.Space(mean, (scatter.rows, len(mean))), scatter)
         if run.outcome == "interrupted":
             raise KeyboardInterrupt
         return self

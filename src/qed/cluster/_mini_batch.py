@@ -63,7 +63,7 @@ class MiniBatchKMeans(CentreModel):
     Examples
     --------
     >>> from qed.cluster import MiniBatchKMeans
-    >>> model = MiniBatchKMeans(2, batch_size=4, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]])
+    >>> model = MiniBatchKMeans(2, batch_size=4, random_state=0).fit([[0.0], [0.2], [10.0], [10.2]])
     >>> sorted(model.cluster_centers_[:, 0].round().tolist())
     [0.0, 10.0]
     """
@@ -220,6 +220,8 @@ class MiniBatchKMeans(CentreModel):
             With centres and counts of both; labels and inertia belonged to rows that are gone, and are dropped.
         """
         self._check_is_fitted()
+        if not isinstance(other, MiniBatchKMeans):
+            raise InvalidData(f"A MiniBatchKMeans is merged with another one, and got {type(other).__name__}.")
         other._check_is_fitted()
         own, others = self.cluster_centers_.shape[1], other.cluster_centers_.shape[1]
         if own != others:

@@ -128,7 +128,7 @@ def seeding_probabilities(X: Any, centers: Any, *, power: float = 2.0, sample_we
     Examples
     --------
     >>> from qed.cluster import seeding_probabilities
-    >>> seeding_probabilities([[0.0], [1.0], [3.0]], [[0.0]]).tolist()
+    >>> seeding_probabilities([[0.0], [1.0], [3.0]], [[0.0]]).round(3).tolist()
     [0.0, 0.1, 0.9]
     """
     table, places = _read(X, 1, sample_weight, "seeding_probabilities")

@@ -7,6 +7,7 @@ k-means++            a row drawn in proportion to its squared distance from the 
 distance             a row drawn in proportion to that distance itself
 farthest             the row farthest from all centres; outliers are chosen first
 random               a row drawn in proportion to its weight
+bottom-up            the mean of one of k groups that ward linkage finds among at most 2000 rows
 ===================  ================================================================================================
 """
 
@@ -17,7 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from qed.cluster._link import link
+from qed.cluster._space import Space
 from qed.core import InvalidData
+from qed.neighbors._metric import Metric
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -31,11 +35,12 @@ if TYPE_CHECKING:
 BLOCK = 4096  # rows whose sum is kept while drawing
 
 
-Init = Literal["k-means++", "random", "distance", "farthest"]
+BOTTOM_UP_ROWS = 2000  # rows drawn for a start from the bottom up, whose cost is their square
+Init = Literal["k-means++", "random", "distance", "farthest", "bottom-up"]
 STARTS = (
     "Where centres begin: rows drawn by squared distances ('k-means++'), by distances ('distance') or evenly ('random'), rows"
-    " farthest from each other ('farthest'), an array of shape (k, p), or a function of (X, n_clusters, random_state) that"
-    " returns one."
+    " farthest from each other ('farthest'), means of groups that ward linkage finds ('bottom-up'), an array of shape (k, p), or a"
+    " function of (X, n_clusters, random_state) that returns one."
 )
 
 
@@ -53,6 +58,8 @@ def starting_centres(init: Any, X: Any, places: Places, k: int, rng: Generator) 
         return given(init(X, k, random_state=state), places, k, "init")
     if not isinstance(init, str):
         return given(init, places, k, "init")
+    if init == "bottom-up":
+        return bottom_up(places, k, rng)
     if init == "random":
         return anywhere(places, k, rng)
     if init == "farthest":
@@ -62,6 +69,19 @@ def starting_centres(init: Any, X: Any, places: Places, k: int, rng: Generator) 
     else:
         rows = draw_apart(places, k, rng, 2 + int(math.log(k)))
     return np.stack([places.row(int(i)) for i in rows])
+
+
+def bottom_up(places: Places, k: int, rng: Generator) -> Array:
+    """Return the means of k groups that ward linkage finds; among a sample where there are many rows."""
+    used = np.arange(places.shape[0]) if places.s is None else np.flatnonzero(places.s)
+    if len(used) > max(BOTTOM_UP_ROWS, k):
+        used = np.sort(rng.choice(used, max(BOTTOM_UP_ROWS, k), replace=False))
+    rows = np.stack([places.row(int(i)) for i in used])
+    s = np.ones(len(used)) if places.s is None else places.s[used]
+    if len(rows) <= k:
+        return np.resize(rows, (k, rows.shape[1]))
+    labels = link(Space(rows, Metric("euclidean")), "ward").cut(k)
+    return np.stack([np.average(rows[labels == j], axis=0, weights=s[labels == j]) for j in range(k)])
 
 
 def draw_farthest(places: Places, k: int, rng: Generator, first: int | None = None) -> NDArray[np.intp]:

@@ -164,7 +164,13 @@ def answers(part: Any, X: Any) -> Array:
     if hasattr(part, "decision_function"):
         return np.asarray(part.decision_function(X), dtype=np.float64).ravel()
     if hasattr(part, "predict_proba"):
-        return np.asarray(2.0 * np.asarray(part.predict_proba(X), dtype=np.float64)[:, 1] - 1.0)
+        shares = np.asarray(part.predict_proba(X), dtype=np.float64)
+        if shares.ndim != 2 or shares.shape[1] != 2:
+            raise InvalidData(
+                f"{type(part).__name__} tells probabilities of shape {shares.shape}, and a classifier of two sides tells two a row."
+                " Fit again, or load the model from its file."
+            )
+        return np.asarray(2.0 * shares[:, 1] - 1.0)
     said = np.asarray(part.predict(X))
     if not is_classifier(part):  # a regression on 0 and 1
         return np.asarray(2.0 * said.astype(np.float64).ravel() - 1.0)

@@ -40,7 +40,7 @@ class FitData(NamedTuple):
     names : list of str or None
         The names of the columns.
     n_rows : int
-        The number of rows.
+        The number of rows; of a source without a target, 0 where only reading can tell.
     classes : ndarray or None
         The sorted labels of a classifier.
     warm : bool
@@ -165,7 +165,11 @@ def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset:
             f"{owner} needs all rows in memory, and got a source of chunks. Read them first, as polars.read_parquet does; or,"
             f" to go through them chunk by chunk, {instead}."
         )
-    refuse_beside_source(model, y, sample_weight)
+    refuse_beside_source(model, y if traits.target else None, sample_weight)
+    if not traits.target:
+        learn_columns(model, schema.n_features, schema.names, reset=reset)
+        listed = None if schema.names is None else list(schema.names)
+        return FitData(source, None, None, listed, source.n_rows or 0, owner=owner)
     require_source_target(model, source)
     parts = list(source.each(_target_and_weight))
     target = np.concatenate([part for part, _ in parts])

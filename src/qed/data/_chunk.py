@@ -24,12 +24,15 @@ class Schema:
         Columns of `X` and of `y` (0 when there is no target).
     dtype : numpy.dtype
         float32 or float64, the type of `X`.
+    weighted : bool
+        Whether chunks bring weights.
     """
 
     names: tuple[str, ...] | None
     n_features: int
     n_targets: int
     dtype: np.dtype[Any]
+    weighted: bool = False
 
 
 @dataclass(frozen=True)

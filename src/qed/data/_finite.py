@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
 
-def raise_not_finite(chunk: Chunk) -> NoReturn:
-    """Raise the error that says which value of the chunk is NaN or infinite, or that squares of it overflow."""
+def raise_not_finite(chunk: Chunk, *, gaps: bool = False) -> NoReturn:
+    """Raise the error that says which value of the chunk is NaN or infinite, or that squares of it overflow.
+
+    With ``gaps``, NaN in X is a missing value, and not looked for.
+    """
     for label, table in (("X", chunk.X), ("y", chunk.y)):
-        found = None if table is None else first_not_finite(table)
+        plain = (
+            np.where(np.isnan(table), 0.0, table) if gaps and label == "X" and isinstance(table, np.ndarray) else table
+        )
+        found = None if plain is None else first_not_finite(plain)
         if found is None or table is None:
             continue
         row, column, value = found

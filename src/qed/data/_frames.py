@@ -33,7 +33,7 @@ class FrameLayout:
     @property
     def schema(self) -> Schema:
         """The columns."""
-        return Schema(self.features, len(self.features), len(self.targets), self.dtype)
+        return Schema(self.features, len(self.features), len(self.targets), self.dtype, self.weight is not None)
 
     def chunks(self, frame: Any, label: str, first_row: int = 0) -> Iterator[Chunk]:
         """Cut a frame into chunks; its columns are compared with those of the first frame."""

@@ -60,7 +60,7 @@ class ParquetSource(Readable):
     @property
     def schema(self) -> Schema:
         """The columns; `X` is float32 when all features are stored or declared so, else float64."""
-        return Schema(self._features, len(self._features), len(self._targets), self._dtype)
+        return Schema(self._features, len(self._features), len(self._targets), self._dtype, self._weight is not None)
 
     @property
     def n_rows(self) -> int:

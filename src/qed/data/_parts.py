@@ -84,6 +84,7 @@ class PairedPart:
     part: Part
     u: np.ndarray[Any, Any] | None
     c: np.ndarray[Any, Any] | None
+    keeps_weight: bool = False  # then c is not looked at
 
     @property
     def n_rows(self) -> int:
@@ -101,7 +102,8 @@ class PairedPart:
         for chunk in self.part.chunks():
             rows = slice(start, start + chunk.n_rows)
             start = rows.stop
-            yield replace(chunk, y=None if self.u is None else self.u[rows], s=None if self.c is None else self.c[rows])
+            s = chunk.s if self.keeps_weight else None if self.c is None else self.c[rows]
+            yield replace(chunk, y=None if self.u is None else self.u[rows], s=s)
 
 
 def paired_parts(
@@ -114,6 +116,11 @@ def paired_parts(
         start = rows.stop
         paired.append(PairedPart(part, None if u is None else u[rows], None if c is None else c[rows]))
     return paired
+
+
+def with_targets(parts: Iterable[Part], u: np.ndarray[Any, Any]) -> list[PairedPart]:
+    """Give the rows of parts other targets, cut where the parts are cut; weights stay."""
+    return [replace(part, keeps_weight=True) for part in paired_parts(parts, u, None)]
 
 
 def innermost(part: Any) -> Any:

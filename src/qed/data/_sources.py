@@ -11,7 +11,7 @@ import numpy as np
 from qed.core._errors import InvalidData, InvalidParameter
 from qed.data._chunk import FLOATS, Chunk, Origin, Schema, described
 from qed.data._fold import each
-from qed.data._parts import Changed, Whole, chunks_of
+from qed.data._parts import Changed, Whole, chunks_of, with_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -132,6 +132,46 @@ def _positive(chunk: Chunk) -> Chunk:
     return Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used], origin)
 
 
+class Marked(Readable):
+    """A source whose chunks hold features and targets side by side in X, and a number for each row as the target.
+
+    Parameters
+    ----------
+    source : Source
+        Where rows come from.
+    marks : ndarray of shape (n,)
+        The numbers, such as those of the folds that rows belong to.
+    """
+
+    def __init__(self, source: Source, marks: np.ndarray[Any, Any]) -> None:
+        self._source, self._marks = source, np.asarray(marks, np.float64)
+
+    @property
+    def schema(self) -> Schema:
+        """Features and targets as features, and one target."""
+        schema = self._source.schema
+        return replace(schema, names=None, n_features=schema.n_features + schema.n_targets, n_targets=1)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the source."""
+        return len(self._marks)
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+    def parts(self) -> Sequence[Part]:
+        """Cut where the source cuts."""
+        joined = [Changed(part, _joined) for part in self._source.parts()]
+        return with_targets(joined, self._marks[:, np.newaxis])
+
+
+def _joined(chunk: Chunk) -> Chunk:
+    return chunk if chunk.y is None else replace(chunk, X=np.hstack([chunk.X, chunk.y]), y=None)
+
+
 class ArraySource(Readable):
     """Arrays in memory, as they are: nothing is copied, a chunk is a view.
 
@@ -176,7 +216,8 @@ class ArraySource(Readable):
     def schema(self) -> Schema:
         """The columns."""
         whole = self._whole
-        return Schema(self._names, whole.n_features, whole.n_targets, FLOATS[FLOATS.index(whole.X.dtype)])
+        kind = FLOATS[FLOATS.index(whole.X.dtype)]
+        return Schema(self._names, whole.n_features, whole.n_targets, kind, whole.s is not None)
 
     @property
     def n_rows(self) -> int:

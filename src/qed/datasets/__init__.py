@@ -1,8 +1,8 @@
 """Small bundled tables and seeded generators: data to try things on, always the same for the same seed.
 
 Rule of the package: nothing is fetched. A loader reads a table that is part of the wheel and says where it came from;
-a generator draws from the stream its `random_state` names. Both need NumPy alone; pandas is imported only when a
-frame is asked for.
+a generator draws from the stream its `random_state` names, and those that scikit-learn has too draw its numbers. Both need
+NumPy (matrices also SciPy); pandas is imported only when a frame is asked for.
 
 Map
 ---
@@ -13,6 +13,8 @@ Map
 `_classics`    two textbook tables, drawn: a geyser's waiting times, house prices
 `_shapes`      classes in two columns: blobs, moons, rings, exclusive or; `_classification`: classes among many columns
 `_curves`      functions of known form, and bent surfaces; `_matrices`: matrices of known structure
+`_blocks`      shells around a centre; tables whose rows and columns fall into blocks
+`_stream`      where their numbers come from
 `_partly_labelled`  rows of which some have a label
 """
 

@@ -1,3 +1,7 @@
+from qed.datasets._blocks import make_biclusters as make_biclusters
+from qed.datasets._blocks import make_checkerboard as make_checkerboard
+from qed.datasets._blocks import make_gaussian_quantiles as make_gaussian_quantiles
+from qed.datasets._blocks import make_hastie_10_2 as make_hastie_10_2
 from qed.datasets._bundled import Digits as Digits
 from qed.datasets._bundled import load_breast_cancer as load_breast_cancer
 from qed.datasets._bundled import load_diabetes as load_diabetes
@@ -19,6 +23,7 @@ from qed.datasets._curves import make_sine as make_sine
 from qed.datasets._curves import make_swiss_roll as make_swiss_roll
 from qed.datasets._dataset import Dataset as Dataset
 from qed.datasets._matrices import make_low_rank_matrix as make_low_rank_matrix
+from qed.datasets._matrices import make_sparse_coded_signal as make_sparse_coded_signal
 from qed.datasets._matrices import make_sparse_spd_matrix as make_sparse_spd_matrix
 from qed.datasets._matrices import make_sparse_uncorrelated as make_sparse_uncorrelated
 from qed.datasets._matrices import make_spd_matrix as make_spd_matrix

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.core import InvalidParameter, generator
 from qed.datasets._shapes import require_count
+from qed.datasets._stream import stream, whole_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-def _noisy(rng: np.random.Generator, y: Array, noise: float) -> Array:
+def _noisy(rng: Any, y: Array, noise: float) -> Array:
     return y + noise * rng.standard_normal(y.shape) if noise else y
 
 
@@ -110,7 +111,7 @@ def make_friedman1(
     noise : float
         Standard deviation of the noise.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
 
     Returns
     -------
@@ -120,16 +121,15 @@ def make_friedman1(
     require_count("make_friedman1", n_samples=n_samples)
     if n_features < 5:
         raise InvalidParameter(f"make_friedman1: n_features must be at least five, got {n_features!r}.")
-    rng = generator(random_state)
+    rng = stream(random_state)
     X = rng.random((n_samples, n_features))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
     return X, _noisy(rng, y, noise)
 
 
-def _circuit(rng: np.random.Generator, n_samples: int) -> tuple[Array, Array]:
+def _circuit(rng: Any, n_samples: int) -> tuple[Array, Array]:
     """Return resistance, frequency, inductance and capacity of circuits, and the reactance."""
-    low, high = np.array([0, 40 * np.pi, 0, 1]), np.array([100, 560 * np.pi, 1, 11])
-    X = rng.uniform(low, high, (n_samples, 4))
+    X = rng.random((n_samples, 4)) * [100.0, 520 * np.pi, 1.0, 10.0] + [0.0, 40 * np.pi, 0.0, 1.0]
     return X, X[:, 1] * X[:, 2] - 1 / (X[:, 1] * X[:, 3])
 
 
@@ -143,7 +143,7 @@ def make_friedman2(n_samples: int = 100, *, noise: float = 0.0, random_state: An
     noise : float
         Standard deviation of the noise.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def make_friedman2(n_samples: int = 100, *, noise: float = 0.0, random_state: An
         Rows of four columns, and values.
     """
     require_count("make_friedman2", n_samples=n_samples)
-    rng = generator(random_state)
+    rng = stream(random_state)
     X, reactance = _circuit(rng, n_samples)
     return X, _noisy(rng, np.sqrt(X[:, 0] ** 2 + reactance**2), noise)
 
@@ -166,7 +166,7 @@ def make_friedman3(n_samples: int = 100, *, noise: float = 0.0, random_state: An
     noise : float
         Standard deviation of the noise.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
 
     Returns
     -------
@@ -174,9 +174,13 @@ def make_friedman3(n_samples: int = 100, *, noise: float = 0.0, random_state: An
         Rows of four columns, and values.
     """
     require_count("make_friedman3", n_samples=n_samples)
-    rng = generator(random_state)
+    rng = stream(random_state)
     X, reactance = _circuit(rng, n_samples)
     return X, _noisy(rng, np.arctan(reactance / X[:, 0]), noise)
+
+
+def _shaken(rng: Any, X: Array, noise: float) -> Array:
+    return np.asarray(X + noise * rng.standard_normal(X.shape[::-1]).T) if noise else X
 
 
 def make_swiss_roll(
@@ -191,7 +195,7 @@ def make_swiss_roll(
     noise : float
         Standard deviation of the noise.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
     hole : bool
         Whether the sheet has a hole in the middle.
 
@@ -203,16 +207,17 @@ def make_swiss_roll(
         Their place along the roll.
     """
     require_count("make_swiss_roll", n_samples=n_samples)
-    rng = generator(random_state)
-    along, across = rng.random(n_samples), rng.random(n_samples)
-    if hole:  # the middle third both ways is left out: draw again until nothing lies there
-        inside = (np.abs(along - 0.5) < 1 / 6) & (np.abs(across - 0.5) < 1 / 6)
-        while inside.any():
-            along[inside], across[inside] = rng.random((2, int(inside.sum())))
-            inside = (np.abs(along - 0.5) < 1 / 6) & (np.abs(across - 0.5) < 1 / 6)
-    t = 1.5 * np.pi * (1 + 2 * along)
-    X = np.column_stack([t * np.cos(t), 21 * across, t * np.sin(t)])
-    return _noisy(rng, X, noise), t
+    rng = stream(random_state)
+    if hole:  # eight of nine pieces of the sheet, all but the one in the middle
+        place = whole_numbers(rng, 8, n_samples)
+        place += place >= 4
+        along, across = rng.random((2, n_samples)) * [[np.pi], [7.0]]
+        t, width = np.pi * (1.5 + place // 3) + along, 7.0 * (place % 3) + across
+    else:
+        t = 1.5 * np.pi * (1 + 2 * rng.random(n_samples))
+        width = 21 * rng.random(n_samples)
+    X = np.column_stack([t * np.cos(t), width, t * np.sin(t)])
+    return _shaken(rng, X, noise), t
 
 
 def make_s_curve(n_samples: int = 100, *, noise: float = 0.0, random_state: Any = None) -> tuple[Array, Array]:
@@ -225,7 +230,7 @@ def make_s_curve(n_samples: int = 100, *, noise: float = 0.0, random_state: Any 
     noise : float
         Standard deviation of the noise.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
 
     Returns
     -------
@@ -235,7 +240,7 @@ def make_s_curve(n_samples: int = 100, *, noise: float = 0.0, random_state: Any 
         Their place along the S.
     """
     require_count("make_s_curve", n_samples=n_samples)
-    rng = generator(random_state)
+    rng = stream(random_state)
     t = 3 * np.pi * (rng.random(n_samples) - 0.5)
     X = np.column_stack([np.sin(t), 2 * rng.random(n_samples), np.sign(t) * (np.cos(t) - 1)])
-    return _noisy(rng, X, noise), t
+    return _shaken(rng, X, noise), t

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidParameter, generator
+from qed.core import InvalidParameter
+from qed.datasets._matrices import make_low_rank_matrix
+from qed.datasets._stream import shuffled, stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +31,7 @@ def make_regression(
 ) -> tuple[NDArray[np.float64], ...]:
     r"""Draw a linear regression problem: ``y = X w + bias + noise``.
 
-    The names are scikit-learn's; `condition` is new. The drawn numbers differ from scikit-learn's for the same seed.
+    The names are scikit-learn's, and so are the numbers that a whole number as seed gives; `condition` is new.
 
     Parameters
     ----------
@@ -76,24 +78,26 @@ def make_regression(
         raise InvalidParameter(
             "make_regression takes condition or effective_rank, not both: each fixes the singular values of X."
         )
-    rng = generator(random_state)
+    rng = stream(random_state)
     X = _design(rng, (n_samples, n_features), effective_rank, tail_strength, condition)
     useful = min(n_informative, n_features)
     w = np.zeros((n_features, n_targets))
     w[:useful] = 100.0 * rng.random((useful, n_targets))
     y = X @ w + bias
     if noise > 0:
-        y += noise * rng.standard_normal(y.shape)
+        y += rng.normal(scale=noise, size=y.shape)
     if shuffle:
-        rows, columns = rng.permutation(n_samples), rng.permutation(n_features)
-        X, y, w = np.ascontiguousarray(X[rows][:, columns]), y[rows], w[columns]
+        X, y = shuffled(rng, X, y)
+        columns = np.arange(n_features)
+        rng.shuffle(columns)
+        X, w = np.ascontiguousarray(X[:, columns]), w[columns]
     if n_targets == 1:
         y, w = y[:, 0], w[:, 0]
     return (X, y, w) if coef else (X, y)
 
 
 def _design(
-    rng: np.random.Generator,
+    rng: Any,
     shape: tuple[int, int],
     effective_rank: int | None,
     tail_strength: float,
@@ -110,10 +114,9 @@ def _design(
         # entries of X keep a size near one, whatever the shape
         values = np.sqrt(n) * np.geomspace(1.0, 1.0 / condition, k)
     elif effective_rank is not None:
-        place = np.arange(k) / effective_rank
-        values = (1 - tail_strength) * np.exp(-(place**2)) + tail_strength * np.exp(-0.1 * place)
+        return make_low_rank_matrix(n, p, effective_rank=effective_rank, tail_strength=tail_strength, random_state=rng)
     else:
-        return rng.standard_normal(shape)
+        return np.asarray(rng.standard_normal(shape))
     left = np.linalg.qr(rng.standard_normal((n, k)))[0]
     right = np.linalg.qr(rng.standard_normal((p, k)))[0]
     product: NDArray[np.float64] = (left * values) @ right.T

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidParameter, generator
+from qed.datasets._stream import shuffled, stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-
-
-def shuffled(rng: np.random.Generator, *tables: Array) -> tuple[Array, ...]:
-    """Return tables with their rows in one random order."""
-    order = rng.permutation(len(tables[0]))
-    return tuple(table[order] for table in tables)
 
 
 def shares(n_samples: int, parts: int) -> list[int]:
@@ -61,7 +56,7 @@ def make_blobs(
     shuffle : bool
         Whether rows are shuffled; otherwise blob follows blob.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
     return_centers : bool
         Whether the centres are returned too.
 
@@ -77,7 +72,7 @@ def make_blobs(
     >>> X[-1].tolist(), y.tolist()
     ([9.0, 9.0], [0, 0, 0, 0, 0, 1, 1])
     """
-    rng = generator(random_state)
+    rng = stream(random_state)
     given = None if centers is None or isinstance(centers, Integral) else np.asarray(centers, dtype=np.float64)
     unequal = None if isinstance(n_samples, Integral) else [int(n) for n in n_samples]
     if given is not None:
@@ -106,7 +101,7 @@ def make_blobs(
             f" {n_features} columns, got shape {np.shape(cluster_std)}."
         )
     each = np.broadcast_to(width, (k, n_features))
-    parts = [given[c] + each[c] * rng.standard_normal((n, n_features)) for c, n in enumerate(unequal)]
+    parts = [rng.normal(given[c], each[c], (n, n_features)) for c, n in enumerate(unequal)]
     X, y = np.concatenate(parts), np.repeat(np.arange(k), unequal)
     if shuffle:
         X, y = shuffled(rng, X, y)
@@ -127,12 +122,11 @@ def _two_counts(owner: str, n_samples: Any) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def _finished(
-    rng: np.random.Generator, X: Array, y: Array, *, shuffle: bool, noise: float | None
-) -> tuple[Array, Array]:
+def _finished(random_state: Any, X: Array, y: Array, *, shuffle: bool, noise: float | None) -> tuple[Array, Array]:
+    rng = stream(random_state)
     if shuffle:
         X, y = shuffled(rng, X, y)
-    return (X if noise is None else X + noise * rng.standard_normal(X.shape)), y
+    return (X if noise is None else X + rng.normal(scale=noise, size=X.shape)), y
 
 
 def make_moons(
@@ -149,7 +143,7 @@ def make_moons(
     noise : float or None
         Standard deviation of the noise; without it the points are on the half circles exactly.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
 
     Returns
     -------
@@ -166,8 +160,8 @@ def make_moons(
     """
     outer, inner = _two_counts("make_moons", n_samples)
     a, b = np.linspace(0, np.pi, outer), np.linspace(0, np.pi, inner)
-    X = np.concatenate([np.column_stack([np.cos(a), np.sin(a)]), np.column_stack([1 - np.cos(b), 0.5 - np.sin(b)])])
-    return _finished(generator(random_state), X, np.repeat([0, 1], [outer, inner]), shuffle=shuffle, noise=noise)
+    X = np.concatenate([np.column_stack([np.cos(a), np.sin(a)]), np.column_stack([1 - np.cos(b), 1 - np.sin(b) - 0.5])])
+    return _finished(random_state, X, np.repeat([0, 1], [outer, inner]), shuffle=shuffle, noise=noise)
 
 
 def make_circles(
@@ -189,7 +183,7 @@ def make_circles(
     noise : float or None
         Standard deviation of the noise; without it the points are on the circles exactly.
     random_state : int, Generator, RandomState or None
-        The seed.
+        The seed; a whole number gives the numbers that scikit-learn draws.
     factor : float
         Radius of the inner ring, in [0, 1); that of the outer one is 1.
 
@@ -205,7 +199,7 @@ def make_circles(
     outer, inner = _two_counts("make_circles", n_samples)
     a, b = (np.linspace(0, 2 * np.pi, count, endpoint=False) for count in (outer, inner))
     X = np.concatenate([np.column_stack([np.cos(a), np.sin(a)]), factor * np.column_stack([np.cos(b), np.sin(b)])])
-    return _finished(generator(random_state), X, np.repeat([0, 1], [outer, inner]), shuffle=shuffle, noise=noise)
+    return _finished(random_state, X, np.repeat([0, 1], [outer, inner]), shuffle=shuffle, noise=noise)
 
 
 def make_xor(

@@ -1,5 +1,14 @@
 from qed.decomposition._incremental_pca import IncrementalPCA as IncrementalPCA
+from qed.decomposition._kernel_pca import KernelPCA as KernelPCA
+from qed.decomposition._mini_batch_nmf import MiniBatchNMF as MiniBatchNMF
+from qed.decomposition._nmf import NMF as NMF
 from qed.decomposition._pca import PCA as PCA
+from qed.decomposition._random_projection import Distortion as Distortion
+from qed.decomposition._random_projection import GaussianRandomProjection as GaussianRandomProjection
+from qed.decomposition._random_projection import HadamardProjection as HadamardProjection
+from qed.decomposition._random_projection import SparseRandomProjection as SparseRandomProjection
+from qed.decomposition._random_projection import distortion as distortion
+from qed.decomposition._random_projection import johnson_lindenstrauss_min_dim as johnson_lindenstrauss_min_dim
 from qed.decomposition._randomized_svd import LowRank as LowRank
 from qed.decomposition._randomized_svd import randomized_svd as randomized_svd
 from qed.decomposition._truncated_svd import TruncatedSVD as TruncatedSVD

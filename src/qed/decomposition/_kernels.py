@@ -46,3 +46,12 @@ def product(A: Matrix, B: Matrix) -> Matrix:
 def adjoint(A: Matrix, B: Matrix) -> Matrix:
     """Return A' B of arrays in memory, the same bits on any number of threads."""
     return np.asarray(_native.rmatmul(A, plain(B), None))
+
+
+def code_rows(
+    G: Matrix, P: Matrix, W: Matrix, enough: Matrix, lasso: float, ridge: float, *, positive: bool, sweeps: int
+) -> int:
+    """Lower ``w'(G + ridge)w/2 - p'w + lasso |w|`` along coordinates of the rows of W, in place; return how many did not end."""
+    return int(
+        _native.code_rows(plain(G), plain(P), W, plain(enough), float(lasso), float(ridge), bool(positive), int(sweeps))
+    )

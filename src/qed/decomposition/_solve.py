@@ -167,11 +167,7 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Found:
         steps = max(100, 4 * min(n, p) // start.shape[1]) if search.power is None else search.power
         found = leading(inner, start, k, steps=steps, tol=tol, progress=search.progress)
         V = _carried(rows.back(found.vectors), k) if flip else _signed(found.vectors.T)
-        CV = rows.back(rows.forward(V.T))
         doubt = (product_rounding(n) + product_rounding(p)) * total
-        held = np.sum(V.T * CV, axis=0)
-        residual = float(np.linalg.norm(CV - V.T * held)) + doubt
-        rest = max(total - float(np.sum(held)), 0.0) + doubt
 
         def outside(Q: Array) -> Array:
             """Multiply by the scatter outside of the directions, or by the products of rows without them."""
@@ -179,11 +175,37 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Found:
                 return rows.forward(_without(V, rows.back(Q)))
             return _without(V, rows.back(rows.forward(_without(V, Q))))
 
-        ceiling = ceiling_by_probes(outside, min(n, p), rng) + doubt
+        CV = rows.back(rows.forward(V.T))
+        proved, proof = _proved_by_probes(V, CV, outside, (min(n, p), total, doubt), rng)
+    return Found(V, unit * proved, unit * total, proof.times(unit), "krylov", found.outcome)
+
+
+def from_similarities(apply: Callable[[Array], Array], n: int, total: float, search: Search) -> Found:
+    """Find leading pairs of a positive matrix of n rows and a known trace, by products with it alone."""
+    k, rng = search.known, search.rng()
+    assert k is not None  # noqa: S101
+    tol = max(search.tol, CONVERGED)
+    found = leading(apply, random_block(rng, n, BLOCK), k, steps=max(100, n // 4), tol=tol, progress=search.progress)
+    V = _signed(found.vectors.T)
+    doubt = 2 * product_rounding(n) * total
+    outside = lambda Q: _without(V, apply(_without(V, Q)))  # noqa: E731
+    values, proof = _proved_by_probes(V, apply(np.ascontiguousarray(V.T)), outside, (n, total, doubt), rng)
+    return Found(V, values, total, proof, "krylov", found.outcome)
+
+
+def _proved_by_probes(
+    V: Array, CV: Array, outside: Callable[[Array], Array], size: tuple[int, float, float], rng: Generator
+) -> tuple[Array, Proof]:
+    """Return the values of directions, and what probes of the rest prove; ``size`` holds the side, the trace and its rounding."""
+    side, total, doubt = size
+    k = len(V)
+    held = np.sum(V.T * CV, axis=0)
+    residual = float(np.linalg.norm(CV - V.T * held)) + doubt
+    rest = max(total - float(np.sum(held)), 0.0) + doubt
+    ceiling = ceiling_by_probes(outside, side, rng) + doubt
     slack = excess(held, residual, ceiling, rest) + k * doubt
-    proved = _Pairs(held, found.vectors, slack, k * doubt, slack + doubt, exact=False)
-    proof = prove(V, held, CV, _bound(proved, doubt, total, 1 - DOUBT))
-    return Found(V, unit * held, unit * total, proof.times(unit), "krylov", found.outcome)
+    pairs = _Pairs(held, V.T, slack, k * doubt, slack + doubt, exact=False)
+    return held, prove(V, held, CV, _bound(pairs, doubt, total, 1 - DOUBT))
 
 
 def _pairs(M: Array, doubt: float, search: Search, every: tuple[Array, Array] | None) -> _Pairs:

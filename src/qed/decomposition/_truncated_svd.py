@@ -143,7 +143,7 @@ class TruncatedSVD(Transformer, sparse=True):
         require_range(ArraySource(X, None, None), seen, centred=False)
         squares = seen.spread + n * seen.mean**2
         found = self._search(X, squares)
-        scores = _kernels.mapped(X, found.components.T).astype(np.float64, copy=False)
+        scores = Rows.of(X, None, np.zeros(p)).forward(found.components.T)
         variances = np.var(scores, axis=0)
         whole = float(np.sum(seen.spread)) / n
         proof = found.proof

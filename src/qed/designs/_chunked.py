@@ -66,6 +66,10 @@ class Chunked:
         """Return the design of some columns, which are picked from each chunk as it is read."""
         return Chunked(Picked(self._source, np.asarray(index)), self._executor)
 
+    def with_constant(self, value: float) -> Chunked:
+        """Return the design with a constant column at the end, which is put there as each chunk is read."""
+        return Chunked(Widened(self._source, value), self._executor)
+
     def rows(self, index: Any) -> Design:
         """Return the design of some rows, gathered into memory in one reading of the source."""
         index = np.arange(self._n_rows)[index]
@@ -173,6 +177,37 @@ class Picked(Readable):
         return [Changed(part, partial(_picked, index=self._index)) for part in self._source.parts()]
 
 
+class Widened(Readable):
+    """A source with a constant column at the end."""
+
+    def __init__(self, source: Source, value: float) -> None:
+        self._source, self._value = source, value
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the source, with one more column."""
+        return replace(self._source.schema, n_features=self._source.schema.n_features + 1, names=None)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of the source."""
+        return self._source.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+    def parts(self) -> Sequence[Part]:
+        """Cut where the source cuts."""
+        return [Changed(part, partial(_widened, value=self._value)) for part in self._source.parts()]
+
+
+def _widened(chunk: Chunk, value: float) -> Chunk:
+    table = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    return replace(chunk, X=np.column_stack([table, np.full(len(table), value, table.dtype)]))
+
+
 class Selected(Readable):
     """A source of some rows of another: of each of its parts, those of the given numbers."""
 
@@ -221,7 +256,8 @@ class RowsOfPart:
         start = 0
         for chunk in self.part.chunks():
             first, last = np.searchsorted(self.pick, [start, start + chunk.n_rows])
-            yield Chunk(chunk.X[self.pick[first:last] - start])
+            rows = self.pick[first:last] - start
+            yield Chunk(chunk.X[rows], None, None if chunk.s is None else chunk.s[rows])
             start += chunk.n_rows
 
 

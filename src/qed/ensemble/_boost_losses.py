@@ -50,9 +50,12 @@ class BoostLoss:
         r = t[:, 0] - y
         if self.by_order:
             value = np.where(r < 0, -self.level * r, (1 - self.level) * r)
-            slope, bend = np.where(r < 0, -self.level, 1 - self.level), np.ones(n)
+            slope, bend = (
+                np.where(r <= 0, -self.level, 1 - self.level),
+                np.ones(n),
+            )  # at 0 that of errors below, as elsewhere
             if self.name == "absolute_error":
-                value, slope = 2 * value, np.sign(r)
+                value, slope = 2 * value, 2 * slope
         elif self.name == "huber":
             slope, bend = np.clip(r, -self.level, self.level), np.ones(n)
             value = np.where(np.abs(r) <= self.level, 0.5 * r * r, self.level * (np.abs(r) - 0.5 * self.level))

@@ -35,11 +35,11 @@ class BoostData(NamedTuple):
         return BoostData(self.X[at], self.y[at], self.s[at], counts, None if self.strata is None else self.strata[at])
 
 
-class GrownStep(NamedTuple):
-    """A tree whose values are what it adds to scores, and the leaf of each row."""
+class GrownRound(NamedTuple):
+    """The trees of a round, one for each class, whose values are what they add to scores, and the scores then."""
 
-    tree: TreeEnsemble
-    leaf: Array
+    trees: list[TreeEnsemble]
+    scores: Array
 
 
 def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
@@ -134,7 +134,7 @@ class BoostedSum(Estimator, allow_nan=True):
 
 
 class Rounds:
-    """The state of a fit between two rounds; ``grow`` returns the trees of the next one, one for each class."""
+    """The state of a fit between two rounds; ``grow`` returns the next one."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Rounds:
         data: BoostData,
         baseline: Array,
         judge: Any,
-        grow: Callable[[Rounds], list[GrownStep]],
+        grow: Callable[[Rounds], GrownRound],
     ) -> None:
         self.model, self.loss, self.k, self.grow = model, loss, len(baseline), grow
         self.X, self.y, self.s = data.X, np.ascontiguousarray(data.y), data.s
@@ -203,8 +203,8 @@ class Rounds:
 
     def one_more(self) -> None:
         """Add the trees of a round, all from the same scores."""
-        for c, (tree, leaf) in enumerate(self.grow(self)):
-            self.scores[:, c] += tree.numbers[leaf, 0]
+        trees, self.scores = self.grow(self)
+        for c, tree in enumerate(trees):
             if self.held is not None and self.judge is not None:
                 self.held[:, c] += tree.add_up(self.judge[0], tree.numbers)[:, 0]
             self.parts.append(tree)

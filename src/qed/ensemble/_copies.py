@@ -67,12 +67,12 @@ def codes_of(said: Any, n_rows: int, k: int) -> Array:
 
 def numbers_of(said: Any, n_rows: int) -> Array:
     """Return predictions as one number a row; refuse others."""
-    found = np.asarray(said, dtype=np.float64)
-    if found.shape not in ((n_rows,), (n_rows, 1)):
+    found = np.asarray(said)
+    if found.shape not in ((n_rows,), (n_rows, 1)) or found.dtype.kind not in "biuf":
         raise InvalidParameter(
-            f"A member predicts shape {found.shape} for {n_rows} rows. Choose an estimator of one target."
+            f"A member predicts {found.dtype} of shape {found.shape} for {n_rows} rows. Choose a regressor of one target."
         )
-    return found.reshape(n_rows)
+    return found.reshape(n_rows).astype(np.float64)
 
 
 def row_numbers(times: Array) -> Array:

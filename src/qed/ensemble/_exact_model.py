@@ -21,8 +21,8 @@ from qed.core import (
 )
 from qed.core._memory import require_memory
 from qed.ensemble import _kernels
-from qed.ensemble._boost_losses import weighted_quantile
-from qed.ensemble._boosting import BoostData, BoostedSum, GrownStep, Rounds
+from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
+from qed.ensemble._boosting import BoostData, BoostedSum, GrownRound, Rounds
 from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
 from qed.tree._grow import LEAST, as_tree, growth_limits, require_range
 from qed.tree._kernels import Targets, grow_sorted, sort_table
@@ -31,7 +31,6 @@ from qed.tree._prune import pruned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.ensemble._boost_losses import BoostLoss
     from qed.tree._structure import DecisionTree
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
@@ -226,6 +225,7 @@ class ExactSteps:
         self.before: Array | None = None
         self.used: Array | None = None
         self.noted = 0
+        self.level = 0.0  # Huber's threshold in the last round
 
     def resume(self, rounds: Rounds) -> None:
         """Take over what an earlier fit noted."""
@@ -239,7 +239,7 @@ class ExactSteps:
                 "warm_start=True goes on with the subsample of the earlier fit: keep it, or start again."
             )
 
-    def grow(self, rounds: Rounds) -> list[GrownStep]:
+    def grow(self, rounds: Rounds) -> GrownRound:
         """Return the trees of the next round, one for each class."""
         model = self.model
         s = rounds.s
@@ -254,7 +254,10 @@ class ExactSteps:
         if rounds.loss.name == "huber":  # the threshold follows the errors, round by round
             level = weighted_quantile(np.abs(rounds.y - rounds.scores[:, 0]), rounds.s, model.alpha, middle=False)  # type: ignore[attr-defined]
             slope = np.clip(rounds.scores - rounds.y[:, None], -level, level)
-        found = []
+            self.level = level
+            if rounds.count == 0:
+                self.before = self._shown(rounds)
+        found, scores = [], rounds.scores.copy()
         for c in range(rounds.k):
             tree = self._tree(
                 -slope[:, c], None if self.used is None and rounds.is_plain else s, rounds.count * rounds.k + c
@@ -265,8 +268,9 @@ class ExactSteps:
                 rounds, slope[:, c], rounds.bend[:, c], s, leaf, len(part.value), level
             )
             self.importances.append(tree.compute_feature_importances(normalize=False))
-            found.append(GrownStep(_as_ensemble(tree, values), leaf))
-        return found
+            found.append(_as_ensemble(tree, values))
+            scores[:, c] += found[-1].numbers[leaf, 0]
+        return GrownRound(found, scores)
 
     def _tree(self, residual: Array, s: Array | None, number: int) -> DecisionTree:
         model, n_columns = self.model, self.X.shape[1]
@@ -312,20 +316,26 @@ class ExactSteps:
             self.before = rounds.value
         if rounds.count <= self.noted:
             return
-        self.noted, factor = rounds.count, _factor(rounds.loss)
+        self.noted, factor, shown = rounds.count, _factor(rounds.loss), self._shown(rounds)
 
         def loss_of(rows: Array, value: Array) -> float:
             s = rounds.s[rows]
             return factor * float(s @ value[rows] / s.sum())
 
         if self.used is None:
-            self.train.append(factor * rounds.losses[-1])
+            self.train.append(loss_of(np.arange(len(shown)), shown))
             return
-        self.train.append(loss_of(self.used, rounds.value))
-        self.out.append(loss_of(~self.used, rounds.value))
+        self.train.append(loss_of(self.used, shown))
+        self.out.append(loss_of(~self.used, shown))
         first = self.out[-2] if self.before is None else loss_of(~self.used, self.before)
         self.before = None
         self.gains.append(first - self.out[-1])
+
+    def _shown(self, rounds: Rounds) -> Array:
+        """Return the losses of rows, Huber's at the threshold of the round."""
+        if rounds.loss.name != "huber" or self.level <= 0:
+            return rounds.value
+        return BoostLoss("huber", self.level).curve(rounds.scores, rounds.y)[0]
 
     def store(self) -> None:
         """Put what was noted in place."""

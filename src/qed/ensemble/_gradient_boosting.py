@@ -43,8 +43,8 @@ class GradientBoostingRegressor(ExactBoostingModel, BoostedRegressor):
     Notes
     -----
     Models agree with those of scikit-learn at equal settings, where no two splits are equally good and nothing is drawn. Missing
-    values (NaN) go to the side where they gain more. With ``loss='huber'`` losses are shown at the threshold of the first round,
-    so that rounds compare, while steps follow the threshold of their own. Pass ``X_val`` and ``y_val`` to stop by rows that no
+    values (NaN) go to the side where they gain more. With ``loss='huber'`` steps and ``train_score_`` follow the threshold of
+    their round, and the certificate compares rounds at one threshold. Pass ``X_val`` and ``y_val`` to stop by rows that no
     transformer of a pipeline has seen either.
 
     Examples

@@ -23,7 +23,7 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
-from qed.ensemble._boosting import BoostData, BoostedSum, GrownStep, Rounds
+from qed.ensemble._boosting import BoostData, BoostedSum, GrownRound, Rounds
 from qed.ensemble._constraints import category_columns, directions, meeting_groups
 from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
 
@@ -121,33 +121,24 @@ class _HistSteps:
         s = None if (data.s == 1).all() else data.s
         self.binned = _kernels.rank_table(data.X, s, model.max_bins, keeps="bins")
 
-    def grow(self, rounds: Rounds) -> list[GrownStep]:
+    def grow(self, rounds: Rounds) -> GrownRound:
         model, n_columns = self.model, rounds.X.shape[1]
-        found = []
-        for c in range(rounds.k):
-            rule = _kernels.BoostRule(
-                leaves=model.max_leaf_nodes or 0,
-                depth=ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH),
-                leaf_rows=int(model.min_samples_leaf),
-                ridge=float(model.l2_regularization),
-                rate=float(model.learning_rate),
-                features=max(1, int(np.ceil(model.max_features * n_columns))),
-                seed=(model.seed_ + rounds.count * rounds.k + c) % 2**63,
-            )
-            slope, bend = rounds.slope[:, c], rounds.bend[:, c]
-            if not rounds.is_plain:
-                slope, bend = slope * rounds.s, bend * rounds.s
-            grown = _kernels.grow_boosted(
-                self.binned,
-                np.ascontiguousarray(slope),
-                np.ascontiguousarray(bend),
-                self.counts,
-                rule,
-                self.limits,
-            )
-            values = self._by_order(rounds, grown) if rounds.loss.by_order else grown.values
-            found.append(GrownStep(_as_ensemble(grown._replace(values=values), n_columns), grown.leaf))
-        return found
+        rule = _kernels.BoostRule(
+            leaves=model.max_leaf_nodes or 0,
+            depth=ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH),
+            leaf_rows=int(model.min_samples_leaf),
+            ridge=float(model.l2_regularization),
+            rate=float(model.learning_rate),
+            features=max(1, int(np.ceil(model.max_features * n_columns))),
+            seed=(model.seed_ + rounds.count * rounds.k) % 2**63,
+        )
+        rows = _kernels.BoostRows(rounds.slope, rounds.bend, None if rounds.is_plain else rounds.s, self.counts)
+        before = None if rounds.loss.by_order else rounds.scores
+        grown, scores = _kernels.grow_boosted(self.binned, rows, before, rule, self.limits)
+        if before is None:
+            grown = [tree._replace(values=self._by_order(rounds, tree)) for tree in grown]
+            scores = rounds.scores + np.column_stack([tree.values[tree.leaf] for tree in grown])
+        return GrownRound([_as_ensemble(tree, n_columns) for tree in grown], scores)
 
     def _by_order(self, rounds: Rounds, tree: _kernels.BoostedTree) -> Array:
         """Return the quantile of what is left in each leaf, within the limits of constraints, times the learning rate."""

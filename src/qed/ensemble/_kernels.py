@@ -119,7 +119,7 @@ class BoostLimits(NamedTuple):
 
 
 class BoostedTree(NamedTuple):
-    """One tree, nodes in the order of a walk that goes left first, and the leaf of each row."""
+    """One tree, nodes in the order of a walk that goes left first, and the leaf of each row (empty if scores were given)."""
 
     feature: Array
     threshold: Array
@@ -133,11 +133,27 @@ class BoostedTree(NamedTuple):
     leaf: Array
 
 
+class BoostRows(NamedTuple):
+    """Slopes and curvatures (n, k), weights that multiply them (None for ones), and whole counts (None for ones)."""
+
+    slope: Array
+    curvature: Array
+    s: Array | None
+    counts: Array | None
+
+
 def grow_boosted(
-    binned: Any, slope: Array, curvature: Array, counts: Array | None, rule: BoostRule, limits: BoostLimits
-) -> BoostedTree:
-    """Grow the tree that takes most off the second-order model of a loss."""
-    return BoostedTree(*_native.grow_boosted(binned, slope, curvature, counts, None, rule, *limits))
+    binned: Any, rows: BoostRows, scores: Array | None, rule: BoostRule, limits: BoostLimits
+) -> tuple[list[BoostedTree], Array]:
+    """Grow the trees, one for each class, that take most off the second-order model of a loss; and add them to scores (n, k).
+
+    Without scores each tree says the leaf of each row instead.
+    """
+    k = rows.slope.shape[1]
+    flat = (rows.slope.reshape(-1), rows.curvature.reshape(-1), rows.s, rows.counts)
+    before = None if scores is None else scores.reshape(-1)
+    grown, after = _native.grow_boosted(binned, k, flat, before, rule, *limits)
+    return [BoostedTree(*tree) for tree in grown], after.reshape(-1, k)
 
 
 def loss_curve(loss: str, t: Array, y: Array, classes: int) -> tuple[Array, Array, Array]:

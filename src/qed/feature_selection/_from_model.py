@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
 from qed.certificates._composite import composite_certificate
-from qed.core import KW_ONLY, Array, InvalidParameter, NotFitted, Traits, clone, fitted, param
+from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, NotFitted, Traits, clone, fitted, param
 from qed.core._parts import copies_with, copy_columns, traits_of
 from qed.feature_selection._importances import importances, require_model
 from qed.feature_selection._selector import Selector
@@ -142,6 +142,12 @@ class SelectFromModel(Selector):
         if "estimator_" not in self.__dict__:
             raise NotFitted("This SelectFromModel instance is not fitted yet. Call 'fit' first.")
         sizes = self._importances()
+        columns = self.__dict__.get("n_features_in_", len(sizes))  # a model of another library may not say
+        if sizes.shape != (columns,):
+            raise InvalidData(
+                f"The model of this SelectFromModel counts {sizes.shape} columns, and the rows of its fit have {columns}. Fit"
+                " again, or load the model from its file."
+            )
         kept = np.ones(len(sizes), dtype=bool)
         if self.max_features_ is not None:
             kept[np.argsort(-sizes, kind="stable")[self.max_features_ :]] = False

@@ -27,7 +27,7 @@ def importances(model: Any, getter: Any, norm_order: float) -> Array:
         Which norm of the coefficients of several targets or classes.
     """
     if callable(getter):
-        found = getter(model)
+        found = _asked(getter, model)
     elif getter == "auto":
         name = next((name for name in ("coef_", "feature_importances_") if hasattr(model, name)), None)
         if name is None:
@@ -39,12 +39,26 @@ def importances(model: Any, getter: Any, norm_order: float) -> Array:
     else:
         try:
             found = attrgetter(getter)(model)
-        except AttributeError as error:
+        except (AttributeError, TypeError) as error:
             raise InvalidParameter(
                 f"importance_getter is {getter!r}, and the fitted {type(model).__name__} has no such attribute."
             ) from error
-    table = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
+    try:
+        table = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"importance_getter={getter!r:.60} leads to {found!r:.60}, which is no numbers."
+        ) from error
     return np.abs(table) if table.ndim == 1 else np.asarray(np.linalg.norm(table, axis=0, ord=norm_order))
+
+
+def _asked(getter: Any, model: Any) -> Any:
+    try:
+        return getter(model)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InvalidParameter(
+            f"importance_getter={getter!r:.60} is no function of a fitted {type(model).__name__}: {error}."
+        ) from error
 
 
 def require_model(owner: str, estimator: Any) -> None:

@@ -78,7 +78,7 @@ def _classifiers(task: TableTask) -> list[Candidate]:
             for alpha in (1e-3, 1e-2)
         ]
     found += others
-    found += [_logistic(f"sparse {kind}", alpha, l1_ratio=1.0) for alpha in (3e-3, 1e-2, 1e-3)]
+    found += [_logistic(f"sparse {kind} regression", alpha, l1_ratio=1.0) for alpha in (3e-3, 1e-2, 1e-3)]
     if task.rarest < RARE:
         found += [_weighted_logistic(f"calibrated class-weighted {kind} regression", alpha) for alpha in (1e-2, 1e-3)]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, Regressor
 from qed.core._memory import require_memory
-from qed.data import ArraySource, Chunk, Moments, fold
+from qed.data import ArraySource, Chunk, ClassMoments, Moments, fold
+from qed.data._sources import Marked
 from qed.designs import design
 from qed.designs._range import fingerprint, fingerprint_of, require_range
 from qed.linear_model._dual import Wide
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from qed.data import Source
 
     Array = NDArray[np.float64]
     Indices = NDArray[np.intp]
@@ -149,6 +153,60 @@ def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     return Found(choice.alphas[[best]], total[0, [best]], moments=everything)
 
 
+def by_folds_of_source(choice: Choice, source: Source) -> Found:
+    """Judge every strength on folds of rows that come in chunks, which are read once: scores follow from moments."""
+    scoring = choice.scoring or choice.score_of_folds
+    if scoring not in SCORES_OF_MOMENTS:
+        raise InvalidParameter(
+            f"{choice.owner}.scoring must be None or one of {sorted(SCORES_OF_MOMENTS)} for a source of chunks, got {scoring!r}."
+        )
+    n, m = sum(part.n_rows for part in source.parts()), source.schema.n_targets
+    rows = np.arange(n)
+    folds = folds_of(choice.owner, choice.cv, rows, rows, None)
+    marks = np.full(n, -1)
+    for number, (_, test) in enumerate(folds):
+        marks[test] = number
+    if sum(len(test) for _, test in folds) != n or marks.min() < 0 or any(len(a) + len(b) != n for a, b in folds):
+        raise InvalidParameter(
+            f"{choice.owner}.cv must share out the rows among its tests for a source of chunks. Give a number of folds, cv=5."
+        )
+    found = fold(Marked(source, marks), partial(ClassMoments.of, n_classes=len(folds)), name=choice.owner)
+    parts = [replace(part, n_targets=m) for part in found.parts]
+    for number, part in enumerate(parts):
+        if not part.rows:
+            raise InvalidData(f"Fold {number} of {choice.owner}.cv has no row of positive weight. Use fewer folds.")
+    trained, everything = _merged_without_each(parts, Moments.empty(source.schema.n_features, m))
+    total = np.zeros(len(choice.alphas))
+    for judged, train in zip(parts, trained, strict=True):
+        path = ridge_path(train, choice.alphas, intercept=choice.intercept)
+        total += SCORES_OF_MOMENTS[scoring](judged, _squares(judged, *path)).mean(axis=0)
+    total /= len(folds)
+    best = int(np.argmax(total))
+    return Found(choice.alphas[[best]], total[[best]], moments=everything)
+
+
+def _squares(test: Moments, w: Array, b: Array) -> Array:
+    """Return the weighted squared errors of coefficients (p, m, k) and intercepts (m, k) on the rows of a statistic."""
+    about_mean = (
+        test.YY.diagonal()[:, None]
+        - 2 * np.einsum("pm,pmk->mk", test.XY, w)
+        + np.einsum("pmk,pq,qmk->mk", w, test.XX, w, optimize=True)
+    )
+    mean = test.mean_y[:, None] - np.einsum("p,pmk->mk", test.mean_x, w) - b
+    return np.asarray(np.maximum(about_mean, 0.0) + test.weight * mean**2)
+
+
+def _determination_of(test: Moments, squares: Array) -> Array:
+    spread = np.broadcast_to(test.YY.diagonal()[:, None], squares.shape)
+    return np.asarray(1 - np.divide(squares, spread, out=(squares > 0).astype(float), where=spread > 0))
+
+
+SCORES_OF_MOMENTS: dict[str, Callable[[Moments, Array], Array]] = {
+    "neg_mean_squared_error": lambda test, squares: np.asarray(-squares / test.weight),
+    "r2": _determination_of,
+}
+
+
 def predictions_of_folds(
     folds: list[tuple[Indices, Indices]],
     X: Any,
@@ -200,8 +258,11 @@ def training_statistics(
     shared = np.all(counted == 1) and all(len(train) + len(test) == len(y) for train, test in folds)
     if not shared:
         return [_statistic(train, X, y, s) for train, _ in folds], None
-    parts = [_statistic(test, X, y, s) for _, test in folds]
-    nothing = Moments.empty(X.shape[1], y.shape[1])
+    return _merged_without_each([_statistic(test, X, y, s) for _, test in folds], Moments.empty(X.shape[1], y.shape[1]))
+
+
+def _merged_without_each(parts: list[Moments], nothing: Moments) -> tuple[list[Moments], Moments]:
+    """Return for each part the statistic of all others, and that of all of them."""
     before = list(accumulate(parts, Moments.merge, initial=nothing))
     after = list(accumulate(reversed(parts[1:]), Moments.merge, initial=nothing))
     return [one.merge(two) for one, two in zip(before, reversed(after), strict=False)], before[-1]

@@ -47,10 +47,8 @@ def with_constant(rows: TrainingData, value: float, *, by_columns: bool = False)
             f" got {value:g} for rows of weight {rows.weight:.3g}."
         )
     if isinstance(X, Chunked):
-        raise InvalidParameter(
-            "solver='liblinear' penalises the intercept as the coefficient of a further column, and needs all rows in memory"
-            " for it; X is a source of chunks. Pass another solver, whose intercept is free."
-        )
+        wide = X.with_constant(value)
+        return replace(rows, X=wide, mean=np.append(rows.mean, value), length=np.append(rows.length, 0.0))
     kind = X.dtype if X.dtype == np.float64 or np.float32(value) == value else np.float64
     column = np.full((n, 1), value, dtype=kind)
     if isinstance(X, np.ndarray):

@@ -9,10 +9,10 @@ import numpy as np
 from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Vector, fitted, param
 from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.core._threads import one_blas_thread
-from qed.core._validation import is_source
+from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.data import ArraySource
-from qed.linear_model._choose import Choice, Found, by_folds, by_leaving_one_out
-from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn
+from qed.linear_model._choose import Choice, Found, by_folds, by_folds_of_source, by_leaving_one_out
+from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn, require_products
 from qed.linear_model._least_squares import Solved
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ class RidgeCV(Solved):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
+        X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
+            Rows to learn from; a source brings its own target, and is read once for all folds (``cv`` must be given).
         y : array-like of shape (n,) or (n, m)
             Targets.
         sample_weight : array-like of shape (n,), optional
@@ -101,25 +101,13 @@ class RidgeCV(Solved):
             The fitted model.
         """
         if is_source(X):
-            msg = (
-                "RidgeCV needs all rows in memory, to leave each one out, and got a source of chunks. Choose alpha on"
-                " a sample of the rows, then fit Ridge(alpha=...) on the source."
-            )
-            raise InvalidData(msg)
+            return self._fit_source(X, y, sample_weight)
         data = self._fit_data(X, y, sample_weight, finite=False)
         if not isinstance(data.X, np.ndarray) or data.n_rows <= data.X.shape[1]:
             data.raise_if_not_finite()  # elsewhere the pass for the products notices
         y2 = data.y.reshape(data.n_rows, -1).astype(np.float64)
         flat = data.y.ndim == 1
-        choice = Choice(
-            alphas=np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)),
-            intercept=self.fit_intercept,
-            scoring=self.scoring,
-            cv=self.cv,
-            per_target=self.alpha_per_target,
-            keep=self.store_cv_results,
-        )
-        found = chosen(choice, data, y2)
+        found = chosen(self._choice(), data, y2)
         self.alpha_ = (
             found.alpha[0] if len(found.alpha) == 1 and not (self.alpha_per_target and not flat) else found.alpha
         )
@@ -128,6 +116,35 @@ class RidgeCV(Solved):
         if found.results is not None:
             self.cv_results_ = found.results[:, 0] if flat else found.results
         learn_chosen(self, found, data, y2, flat=flat)
+        return self
+
+    def _choice(self) -> Choice:
+        return Choice(
+            alphas=np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)),
+            intercept=self.fit_intercept,
+            scoring=self.scoring,
+            cv=self.cv,
+            per_target=self.alpha_per_target,
+            keep=self.store_cv_results,
+        )
+
+    def _fit_source(self, source: Any, y: Any, sample_weight: Any) -> Self:
+        """Choose the strength by folds of rows that come in chunks, in one pass."""
+        self._validate_params()
+        refuse_beside_source(self, y, sample_weight)
+        require_source_target(self, source)
+        if self.cv is None:
+            raise InvalidData(
+                "RidgeCV needs all rows in memory to leave each one out, and got a source of chunks. Choose by folds: cv=5."
+            )
+        schema = source.schema
+        require_products(schema.n_features + schema.n_targets, "Choose fewer features=.")
+        learn_columns(self, schema.n_features, schema.names, reset=True)
+        found = by_folds_of_source(self._choice(), source)
+        assert found.moments is not None  # noqa: S101  (folds share out the rows)
+        self.alpha_, self.best_score_ = found.alpha[0], found.score[0]
+        self.__dict__.pop("cv_results_", None)
+        relearn(self, found.moments, self._settings(), flat=schema.n_targets == 1, source=source)
         return self
 
     def _settings(self) -> Settings:

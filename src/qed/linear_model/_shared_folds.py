@@ -44,19 +44,19 @@ def predict_folds(
     parts = []
     for intercept in set(intercepts):
         at = [k for k, one in enumerate(intercepts) if one == intercept]
+        distinct, place = np.unique(strengths[at], return_inverse=True)  # of equal settings the scores are equal bits
         options: dict[str, Any] = {"intercept": intercept, "digits": DIGITS}
         try:
             with one_blas_thread():
-                parts.append(
-                    (at, predictions_of_folds(list(folds), data.X, target, weight, strengths[at], **options)[0])
-                )
+                found = predictions_of_folds(list(folds), data.X, target, weight, distinct, **options)[0]
+                parts.append((at, place, found))
         except FloatingPointError:
             return None
     return (_joined(together, len(settings)) for together in zip(*(_labelled(*part) for part in parts), strict=True))
 
 
-def _labelled(at: list[int], predictions: Iterator[Array]) -> Iterator[tuple[list[int], Array]]:
-    return ((at, predicted[:, 0, :]) for predicted in predictions)
+def _labelled(at: list[int], place: Any, predictions: Iterator[Array]) -> Iterator[tuple[list[int], Array]]:
+    return ((at, predicted[:, 0, place]) for predicted in predictions)
 
 
 def _joined(parts: tuple[tuple[list[int], Array], ...], n_settings: int) -> Array:

@@ -39,6 +39,16 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
+def _has_its_structure(model: Any, stored: Array) -> str:
+    k, p = model.means_.shape
+    shape = {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,)}[model.covariance_type]
+    return "" if stored.shape == shape else f"should have shape {shape}, and has {stored.shape}"
+
+
+def _add_up_to_one(model: Any, shares: Array) -> str:  # noqa: ARG001  the form of a check
+    return "" if abs(shares.sum() - 1) < 1e-6 else f"should add up to 1, and add up to {shares.sum():.6g}"
+
+
 class GaussianMixture(Estimator, role="density_estimator"):
     r"""A density that is a weighted sum of Gaussians, fitted by expectation-maximisation.
 
@@ -114,16 +124,26 @@ class GaussianMixture(Estimator, role="density_estimator"):
     degrees_of_freedom_prior: Positive | None = param(None, "Its degrees of freedom, at least p; None means p.")
 
     weights_: Array = fitted(
-        "Weights of the components, shape (k,).", shape="(c,)", low=0, high=1, length="n_components"
+        "Weights of the components, shape (k,).",
+        shape="(c,)",
+        low=0,
+        high=1,
+        length="n_components",
+        check=_add_up_to_one,
     )
     means_: Array = fitted("Means, shape (k, p).", shape="(c, p)")
     covariances_: Array = fitted(
-        "Covariances, in the shape of their structure.", shape="(c, p, p) or (p, p) or (c, p) or (c,)"
+        "Covariances, in the shape of their structure.",
+        shape="(c, p, p) or (p, p) or (c, p) or (c,)",
+        check=_has_its_structure,
     )
-    precisions_: Array = fitted("Their inverses.", shape="(c, p, p) or (p, p) or (c, p) or (c,)")
+    precisions_: Array = fitted(
+        "Their inverses.", shape="(c, p, p) or (p, p) or (c, p) or (c,)", check=_has_its_structure
+    )
     precisions_cholesky_: Array = fitted(
         "Upper triangular U with precision U U'; inverse standard deviations of structures without correlations.",
         shape="(c, p, p) or (p, p) or (c, p) or (c,)",
+        check=_has_its_structure,
     )
     converged_: bool = fitted("Whether the ascent came to rest.", answers=False)
     n_iter_: int = fitted("Steps of the best start.", low=0, answers=False)

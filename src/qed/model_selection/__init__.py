@@ -11,6 +11,7 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
     _task                                 what there is to learn
     _prequential                          predict, then see the label, then learn
     _settings, _search, _simplest         what to try; the best of it, or the simplest that is as good
+    _halving                              many settings on few rows, fewer settings on more
     _dummy, _lookup                       what every model is compared with: constants, and memory alone
     _shared                               work that folds and settings have in common
 """

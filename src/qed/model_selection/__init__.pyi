@@ -16,6 +16,8 @@ from qed.model_selection._folds import RepeatedStratifiedKFold as RepeatedStrati
 from qed.model_selection._folds import StratifiedGroupKFold as StratifiedGroupKFold
 from qed.model_selection._folds import StratifiedKFold as StratifiedKFold
 from qed.model_selection._folds import TimeSeriesSplit as TimeSeriesSplit
+from qed.model_selection._halving import HalvingGridSearchCV as HalvingGridSearchCV
+from qed.model_selection._halving import HalvingRandomSearchCV as HalvingRandomSearchCV
 from qed.model_selection._leave_out import LeaveOneGroupOut as LeaveOneGroupOut
 from qed.model_selection._leave_out import LeaveOneOut as LeaveOneOut
 from qed.model_selection._leave_out import LeavePGroupsOut as LeavePGroupsOut

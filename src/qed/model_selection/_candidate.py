@@ -94,6 +94,11 @@ class Candidate:
         return f"{self.family}, {self.detail}" if self.detail else self.family
 
 
+def members_of(candidate: Candidate) -> str:
+    """List the members of an average with their weights; empty for a single model."""
+    return ", ".join(f"{100 * weight:.0f} % {part.title.replace(',', ' with', 1)}" for part, weight in candidate.parts)
+
+
 def near_strengths(alpha: float) -> list[float]:
     """Return the next weaker and the next stronger penalty on the scale 1, 3, 10, 30 and so on."""
     near = (float(f"{alpha / 3:.0e}"), float(f"{3.4 * alpha:.0e}"))

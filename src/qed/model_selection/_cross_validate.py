@@ -86,7 +86,7 @@ def cross_validate(
     require_error_score(error_score)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
-    table = Table(X, y, dict(params or {}))
+    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
     judged: Sequence[Judged] | None = None
     if not return_train_score and not return_estimator:
         together = judged_together(estimator, table, folds, [{}], scorers)
@@ -194,7 +194,7 @@ def cross_val_predict(
             "cross_val_predict only works for partitions: every row must be tested exactly once. Use KFold, or another splitter"
             " that does so."
         )
-    table = Table(X, y, dict(params or {}))
+    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
     classes = None if method == "predict" or y is None else np.unique(np.asarray(y))
 
     def predicted(pair: Any) -> Any:
@@ -242,12 +242,16 @@ def followed(tasks: Sequence[Any], n_jobs: int | None, name: str, verbose: int) 
     """Run tasks and announce each as it is done."""
     results = []
     with Progress(name, len(tasks), verbose=verbose) as progress:
-        for result in mapped(lambda task: task(), tasks, n_jobs):
+        for result in mapped(partial(_done, tasks), range(len(tasks)), n_jobs, pure=True):
             results.append(result)
             score = next(iter(result.scores.values())) if isinstance(result, Judged) else None
             if progress.step(score) is STOP:
                 raise KeyboardInterrupt(f"{name} was stopped by a callback after {len(results)} of {len(tasks)} folds.")
     return results
+
+
+def _done(tasks: Sequence[Any], number: int) -> Any:
+    return tasks[number]()
 
 
 def report_failures(judged: Sequence[Judged], error_score: Any) -> None:

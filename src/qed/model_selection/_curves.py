@@ -13,6 +13,7 @@ from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import followed, report_failures, require_folds
 from qed.model_selection._judge import Table, is_classifier, judge, scorers_of
 from qed.model_selection._splitter import draws
+from qed.model_selection._subset import countable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,16 @@ def learning_curve(
     for train, test in folds:
         order = train if stream is None else stream.permutation(train)
         pairs += [(order[:size], test) for size in sizes]
-    judged = _judged(estimator, Table(X, y, dict(params or {})), pairs, {}, scorers, n_jobs, verbose, error_score)
+    judged = _judged(
+        estimator,
+        Table(X, y, {name: countable(value) for name, value in (params or {}).items()}),
+        pairs,
+        {},
+        scorers,
+        n_jobs,
+        verbose,
+        error_score,
+    )
     tables = _reshaped(judged, len(folds), len(sizes))
     return (sizes, *tables) if return_times else (sizes, *tables[:2])
 
@@ -118,7 +128,7 @@ def validation_curve(
     scorers, _ = scorers_of(estimator, scoring)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
-    table = Table(X, y, dict(params or {}))
+    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
     judged = []
     for pair in folds:
         settings = [{param_name: value} for value in param_range]

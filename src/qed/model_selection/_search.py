@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,7 +37,7 @@ from qed.model_selection._shared import judged_together
 from qed.model_selection._subset import countable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
 
 Array = np.ndarray[Any, Any]
@@ -54,14 +56,13 @@ def _is_a_model(model: Any, best: Any) -> str:  # noqa: ARG001
     return "" if hasattr(best, "get_params") and not isinstance(best, type) else "should be a model"
 
 
-class _Search(Estimator):
-    """What both searches share."""
+class Search(Estimator):
+    """What all searches share."""
 
     if TYPE_CHECKING:  # declared by each of them, in the order of its own constructor
         estimator: Any
         scoring: Any
         refit: Any
-        resume: bool
 
     _not_saved = frozenset({"_judged"})  # what a fit goes on from with resume=True, in the same program
 
@@ -126,10 +127,11 @@ class _Search(Estimator):
         self._validate_params()
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
-        search = _Run(self, X, y, groups, fit_params)
-        earlier = self.__dict__.get("_judged", {}) if self.resume else {}
-        search.run(earlier)
+        self._run(X, y, groups, fit_params).run()
         return self
+
+    def _run(self, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> SearchRun:
+        return SearchRun(self, X, y, groups, fit_params)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the best model, by the scorer that chose it.
@@ -215,7 +217,7 @@ class _Search(Estimator):
         return Traits(role=role, target="label" if role == "classifier" else "number", sparse=True, poor_score=True)
 
 
-class GridSearchCV(_Search):
+class GridSearchCV(Search):
     """Try every combination of values and keep the one that predicts unseen rows best.
 
     Objective
@@ -267,7 +269,7 @@ class GridSearchCV(_Search):
         return list(ParameterGrid(self.param_grid))
 
 
-class RandomizedSearchCV(_Search):
+class RandomizedSearchCV(Search):
     """Try settings drawn at random and keep the one that predicts unseen rows best.
 
     Objective
@@ -320,7 +322,20 @@ class RandomizedSearchCV(_Search):
         return list(ParameterSampler(self.param_distributions, self.n_iter, random_state=self.random_state))
 
 
-class _Run:
+def _judge_one(
+    estimator: Any,
+    table: Table,
+    settings: Sequence[Mapping[str, Any]],
+    folds: Sequence[Any],
+    scorers: Any,
+    options: Mapping[str, Any],
+    pair: tuple[int, int],
+) -> Judged:
+    setting, fold = pair
+    return judge(estimator, table, folds[fold], setting=settings[setting], scorers=scorers, **options)
+
+
+class SearchRun:
     """One search: the settings, the folds, and what is known so far."""
 
     def __init__(self, search: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> None:
@@ -331,19 +346,24 @@ class _Run:
                 f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}. Pass an instance, such as"
                 " Ridge()."
             )
-        self.table = Table(X, y, dict(fit_params))
+        self.table = Table(X, y, {name: countable(value) for name, value in fit_params.items()})
         self.scorers, self.several = scorers_of(search.estimator, search.scoring)
         require_error_score(search.error_score)
         self._require_refit()
         splitter = check_cv(search.cv, y, classifier=is_classifier(search.estimator))
         self.folds = list(splitter.split(X, y, groups))
         require_folds(self.folds)
-        self.settings = search._settings()  # noqa: SLF001
+        self.settings = self.read_settings()
         if not self.settings:
             raise InvalidParameter(f"{type(search).__name__} has no setting to try.")
         for name in {name for setting in self.settings for name in setting}:
             if name.partition("__")[0] not in search.estimator.get_params(deep=True):
                 clone(search.estimator).set_params(**{name: None})  # raises in the model's own words
+
+    def read_settings(self) -> Sequence[Mapping[str, Any]]:
+        """List the settings to judge."""
+        settings: Sequence[Mapping[str, Any]] = self.search._settings()  # noqa: SLF001
+        return settings
 
     def _require_refit(self) -> None:
         refit = self.search.refit
@@ -353,9 +373,10 @@ class _Run:
                 f" ({', '.join(self.scorers)}), got {refit!r}: it says which one chooses."
             )
 
-    def run(self, earlier: Mapping[int, list[Judged]]) -> None:
+    def run(self) -> None:
         """Judge, store the table, and fit the best."""
         search = self.search
+        earlier = search.__dict__.get("_judged", {}) if search.resume else {}
         judged, outcome = self._judge(earlier)
         search.__dict__.pop("_judged", None)
         if outcome != "searched":
@@ -363,9 +384,10 @@ class _Run:
         if not judged:
             raise KeyboardInterrupt
         report_failures([one for row in judged.values() for one in row], search.error_score)
-        self._store(judged, outcome)
+        order = sorted(judged)
+        self.store([self.settings[k] for k in order], [judged[k] for k in order], outcome)
         if search.refit is not False:
-            self._fit_best()
+            self.fit_best()
         if outcome == "interrupted":
             raise KeyboardInterrupt
 
@@ -385,48 +407,65 @@ class _Run:
     def _one_by_one(self, judged: dict[int, list[Judged]], left: Sequence[int]) -> str:
         """Judge the settings that are left, and say how it ended."""
         search = self.search
-        options = {"error_score": search.error_score, "with_train": search.return_train_score, "keep": False}
         start = time.perf_counter()
-        with Progress(type(search).__name__, len(left), verbose=search.verbose) as progress:
+        pairs = [(k, fold) for k in left for fold in range(len(self.folds))]
+        results = self._judge_pairs(self.settings, self.folds, pairs)
+        with Progress(type(search).__name__, len(left), verbose=search.verbose) as progress, closing(results):
             for k in left:
                 if search.budget is not None and judged and time.perf_counter() - start > search.budget:
                     return "budget"
-                one = partial(
-                    judge, search.estimator, self.table, setting=self.settings[k], scorers=self.scorers, **options
-                )
                 try:
-                    judged[k] = list(mapped(one, self.folds, search.n_jobs))
+                    judged[k] = list(islice(results, len(self.folds)))
                 except KeyboardInterrupt:
                     return "interrupted"
-                name = next(iter(self.scorers))
-                if (
-                    progress.step(float(np.mean([one.scores[name] for one in judged[k]])), str(self.settings[k]))
-                    is STOP
-                ):
+                if progress.step(self.mean_score(judged[k]), str(self.settings[k])) is STOP:
                     return "stopped"
         return "searched"
 
-    def _store(self, judged: Mapping[int, list[Judged]], outcome: str) -> None:
+    def judge_setting(self, setting: Mapping[str, Any], folds: Sequence[Any]) -> list[Judged]:
+        """Fit a setting on the training rows of every fold, and score it on the others."""
+        return list(self._judge_pairs([setting], folds, [(0, fold) for fold in range(len(folds))]))
+
+    def _judge_pairs(
+        self, settings: Sequence[Mapping[str, Any]], folds: Sequence[Any], pairs: Sequence[tuple[int, int]]
+    ) -> Generator[Judged]:
+        """Judge settings on folds, each pair by numbers; in threads or on a cluster, candidates and folds alike."""
         search = self.search
-        order = sorted(judged)
-        settings = [self.settings[k] for k in order]
+        options = {"error_score": search.error_score, "with_train": search.return_train_score, "keep": False}
+        one = partial(_judge_one, search.estimator, self.table, settings, folds, self.scorers, options)
+        return mapped(one, pairs, search.n_jobs, pure=True)
+
+    def mean_score(self, judged: Sequence[Judged]) -> float:
+        """Return the mean over the folds, of the first score if there are several."""
+        name = next(iter(self.scorers))
+        return float(np.mean([one.scores[name] for one in judged]))
+
+    def store(self, settings: Sequence[Mapping[str, Any]], judged: Sequence[list[Judged]], outcome: str) -> None:
+        """Write the table of all settings, and which of them is the best."""
+        search = self.search
         if search.verbose >= 3:
-            _show_folds(settings, [judged[k] for k in order])
-        results = _table(settings, [judged[k] for k in order], self.scorers, several=self.several)
+            _show_folds(settings, judged)
+        results = _table(settings, judged, self.scorers, several=self.several)
         search.cv_results_, search.outcome_ = results, outcome
         search.n_splits_, search.multimetric_ = len(self.folds), self.several
         for name in ("scorer_", "best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_"):
             search.__dict__.pop(name, None)
+        self._choose(results)
+        if "best_index_" in search.__dict__:
+            search.best_params_ = dict(settings[search.best_index_])
+
+    def _choose(self, results: Mapping[str, Any]) -> None:
+        """Say which row of the table is the best."""
+        search = self.search
         if callable(search.refit):
             search.best_index_ = int(search.refit(results))
         elif search.refit is not False or not self.several:
             name = search.refit if self.several else "score"
             search.best_index_ = int(np.argmin(results[f"rank_test_{name}"]))
             search.best_score_ = float(results[f"mean_test_{name}"][search.best_index_])
-        if "best_index_" in search.__dict__:
-            search.best_params_ = dict(settings[search.best_index_])
 
-    def _fit_best(self) -> None:
+    def fit_best(self) -> None:
+        """Fit the best setting on all rows."""
         search = self.search
         start = time.perf_counter()
         model = clone(search.estimator).set_params(**clone(search.best_params_))

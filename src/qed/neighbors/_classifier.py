@@ -10,7 +10,7 @@ from qed.core import Array, Classifier, fitted, param
 from qed.core._validation import stream_data
 from qed.neighbors._model import NeighborModel
 from qed.neighbors._rows import look
-from qed.neighbors._weights import WeightsOption, weights_of
+from qed.neighbors._weights import WeightsOption, weights_of, why_no_weights
 
 BLOCK = 1 << 16  # rows whose votes are counted at a time
 
@@ -45,7 +45,9 @@ class KNeighborsClassifier(NeighborModel, Classifier):
     (['a'], [[0.67, 0.33]])
     """
 
-    weights: WeightsOption = param("uniform", "Votes of a neighbour: one each, one over the distance, or a function.")
+    weights: WeightsOption = param(
+        "uniform", "Votes of a neighbour: one each, one over the distance, or a function.", in_files=why_no_weights
+    )
 
     classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
     targets_: Array = fitted(

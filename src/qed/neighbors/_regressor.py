@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core import Array, Regressor, fitted, param
 from qed.neighbors._model import NeighborModel
-from qed.neighbors._weights import WeightsOption, weights_of
+from qed.neighbors._weights import WeightsOption, weights_of, why_no_weights
 
 
 class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
@@ -37,7 +37,9 @@ class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
     [2.5]
     """
 
-    weights: WeightsOption = param("uniform", "Weight of a neighbour: one each, one over the distance, or a function.")
+    weights: WeightsOption = param(
+        "uniform", "Weight of a neighbour: one each, one over the distance, or a function.", in_files=why_no_weights
+    )
 
     targets_: Array = fitted("Targets of the rows, (n,) or (n, m).", shape="(n_samples_fit_,) or (n_samples_fit_, m)")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 
 WeightsOption = Literal["uniform", "distance"] | Callable | None  # type: ignore[type-arg]
+
+
+def why_no_weights(option: Any) -> str:
+    """Say what is wrong with weights in a model file: words, or a function of numbers of NumPy."""
+    good = option is None or isinstance(option, str | np.ufunc)
+    return "" if good else "should be a word or a function of numbers of NumPy"
 
 
 def weights_of(option: str | Callable[[Array], Array] | None, distances: Array) -> Array | None:

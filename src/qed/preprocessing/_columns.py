@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +11,12 @@ from qed.certificates import ExactCertificate
 from qed.core import InvalidData
 from qed.core._finite import require
 from qed.core._tables import is_sparse
-from qed.data import ColumnMoments
+from qed.core._validation import is_source
+from qed.data import ColumnMoments, fold
+from qed.data._finite import raise_not_finite
+
+if TYPE_CHECKING:
+    from qed.data import Chunk
 
 Array = np.ndarray[Any, Any]
 
@@ -18,13 +24,33 @@ Array = np.ndarray[Any, Any]
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def looked_at(data: Any) -> ColumnMoments:
-    """Return the statistics of the validated input of a fit, and refuse infinite entries that they show."""
+def looked_at(data: Any, *, weighted: bool = False) -> ColumnMoments:
+    """Return the statistics of the validated input of a fit, and refuse infinite entries that they show.
+
+    Of a source they are folded, with its weights if ``weighted``.
+    """
+    if is_source(data.X):
+        seen = fold(data.X, partial(_of_chunk, weighted=weighted), name=data.owner)
+        if not seen.rows:
+            raise InvalidData(f"{data.owner} got a source without rows. Check which files or partitions it reads.")
+        return seen
     seen = ColumnMoments.of(data.X, data.weight)
     present = seen.count > 0
     if np.isinf(np.where(present, seen.low, 0)).any() or np.isinf(np.where(present, seen.high, 0)).any():
         require(data.X, "X", data.names, data.owner, allow_nan=True)
     return seen
+
+
+def _of_chunk(chunk: Chunk, *, weighted: bool) -> ColumnMoments:
+    seen = ColumnMoments.of(chunk.X, chunk.s if weighted else None)
+    if np.isinf(seen.low[seen.count > 0]).any() or np.isinf(seen.high[seen.count > 0]).any():
+        raise_not_finite(chunk, gaps=True)
+    return seen
+
+
+def is_weighted(data: Any) -> bool:
+    """Tell whether the rows of a fit have weights."""
+    return bool(data.X.schema.weighted) if is_source(data.X) else data.weight is not None
 
 
 def has_its_columns(model: Any, seen: ColumnMoments) -> str:

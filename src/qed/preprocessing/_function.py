@@ -14,7 +14,7 @@ from qed.core._tables import is_sparse
 
 
 def _why_no_function(value: Any) -> str:
-    return "should be a function of numbers, and is a type" if isinstance(value, type) else ""
+    return "" if value is None or isinstance(value, np.ufunc) else "should be a function of numbers of NumPy"
 
 
 def _why_no_way_to_name(value: Any) -> str:

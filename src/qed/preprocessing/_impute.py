@@ -15,8 +15,10 @@ from qed.core._params import AnyFunction, needed_with
 from qed.core._roles import _input_names
 from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source
 from qed.data import ColumnMoments
 from qed.preprocessing._categories import is_nan, numbered
+from qed.preprocessing._columns import looked_at
 
 Array = np.ndarray[Any, Any]
 
@@ -116,7 +118,7 @@ def names_with_marks(model: Any, input_features: Any) -> Any:
     return np.concatenate([names, model.indicator_.get_feature_names_out(inside)])
 
 
-class SimpleImputer(Transformer, sparse=True):
+class SimpleImputer(Transformer, sparse=True, chunks=True):
     r"""Gaps filled by one number or word for each column.
 
     Objective
@@ -180,6 +182,8 @@ class SimpleImputer(Transformer, sparse=True):
                 "SimpleImputer.strategy must be 'mean', 'median', 'most_frequent', 'constant' or a function, got"
                 f" {self.strategy!r}."
             )
+        if is_source(X):
+            return self._fit_source(X)
         array = _read(self, X, first=True)
         self._require_numbers(array)
         sparse = is_sparse(array)
@@ -203,13 +207,30 @@ class SimpleImputer(Transformer, sparse=True):
         self.certificate_ = ExactCertificate(what, array.shape[0], rounding)
         return self
 
+    def _fit_source(self, source: Any) -> Self:
+        """Learn means of rows that come in chunks."""
+        if self.strategy != "mean" or not self._gap_is_nan or self.add_indicator:
+            raise InvalidParameter(
+                "SimpleImputer learns strategy='mean' with missing_values=nan and add_indicator=False from a source of chunks, got"
+                f" strategy={self.strategy!r}, missing_values={self.missing_values!r}, add_indicator={self.add_indicator}. Fit it"
+                " on a sample of the rows in memory."
+            )
+        seen = looked_at(self._fit_data(source, finite=False))
+        self.statistics_ = np.array(self._mean_fillings(seen))
+        self.indicator_ = None
+        what, rounding = f"mean of {len(seen.count)} columns", (seen.rows + 16) * 2.0**-53
+        self.certificate_ = ExactCertificate(what, seen.rows, rounding)
+        return self
+
     @property
     def _gap_is_nan(self) -> bool:
         return is_nan(self.missing_values) or self.missing_values is None
 
     def _means(self, array: Array) -> list[Any]:
         """Return the means of all columns, from one pass over memory."""
-        seen = ColumnMoments.of(array, None)
+        return self._mean_fillings(ColumnMoments.of(array, None))
+
+    def _mean_fillings(self, seen: ColumnMoments) -> list[Any]:
         empty = 0.0 if self.keep_empty_features else np.nan
         return [float(mean) if count else empty for mean, count in zip(seen.mean, seen.count, strict=True)]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qed.data import ColumnMoments
 
 
-class MinMaxScaler(Transformer, allow_nan=True):
+class MinMaxScaler(Transformer, chunks=True, allow_nan=True):
     r"""Columns from a least to a largest value.
 
     Objective
@@ -154,7 +154,7 @@ class MinMaxScaler(Transformer, allow_nan=True):
         return _kernels.moved(self._new_data(X), self.min_, self.scale_, divides=True, in_place=not self.copy)
 
 
-class MaxAbsScaler(Transformer, sparse=True, allow_nan=True):
+class MaxAbsScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
     r"""Columns divided by their largest size, so that zeros stay zeros.
 
     Objective

@@ -16,6 +16,7 @@ from qed.preprocessing._columns import (
     EPSILON,
     certificate,
     has_its_columns,
+    is_weighted,
     looked_at,
     refuse_sparse_centring,
     scaled_sparse,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from qed.data import ColumnMoments
 
 
-class StandardScaler(Transformer, sparse=True, allow_nan=True):
+class StandardScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
     r"""Columns of mean zero and variance one.
 
     Objective
@@ -111,7 +112,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         """
         refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
         data = self._fit_data(X, None, sample_weight, finite=False)
-        return self._learn(looked_at(data), weighted=data.weight is not None)
+        weighted = is_weighted(data)
+        return self._learn(looked_at(data, weighted=weighted), weighted=weighted)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Take further rows in: the result is that of a fit to all rows seen so far.
@@ -133,8 +135,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         before = self.__dict__.get("statistics_")
         refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
         data = self._fit_data(X, None, sample_weight, finite=False, reset=before is None)
-        seen = looked_at(data)
-        weighted = data.weight is not None
+        weighted = is_weighted(data)
+        seen = looked_at(data, weighted=weighted)
         if before is not None:
             weighted = weighted or bool((before.weight != before.count).any())
             seen = before.merge(seen)

@@ -28,7 +28,10 @@ p { margin: 0 0 12px; max-width: 68ch; }
 .lead { font-size: 20px; color: var(--quiet); margin-bottom: 28px; }
 section { margin: 0 0 44px; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 20px;
-  margin: 0 0 20px; align-items: start; }
+  margin: 0 0 20px; align-items: stretch; }
+.figures > div > .wide > table { margin-top: 0; }
+.alone { display: grid; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); gap: 12px 36px; align-items: center; }
+.alone h3 { grid-column: 1 / -1; }
 .three { grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); }
 figure { margin: 0; padding: 16px 16px 12px; background: var(--card); border: 1px solid var(--edge);
   border-radius: 10px; }
@@ -79,10 +82,12 @@ table { border-collapse: collapse; font: 15px/1.5 ui-sans-serif, system-ui, Aria
   font-variant-numeric: tabular-nums; margin: 12px 0; }
 th, td { padding: 7px 18px 7px 0; border-bottom: 1px solid var(--edge); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, .words th, .words td { text-align: left; }
+td:first-child { white-space: normal; }
 .words td { white-space: normal; }
 .words td:nth-child(4), .words td:last-child { min-width: 11em; } th { color: var(--quiet); font-weight: 600; }
 footer { color: var(--quiet); font-size: 14.5px; border-top: 1px solid var(--edge); padding-top: 16px; }
 footer p { max-width: none; }
+@media (max-width: 760px) { .alone { grid-template-columns: 1fr; } }
 @media (max-width: 600px) { main { padding: 28px 16px; } figure { padding: 10px 8px; } body { font-size: 16px; }
   .lead { font-size: 18px; } dl.tiles { grid-template-columns: 1fr 1fr; gap: 10px; } dl.tiles dd { font-size: 24px; }
   table { font-size: 14px; width: 100%; } th, td { padding: 7px 8px 7px 0; }
@@ -129,10 +134,13 @@ def _section(section: Section) -> str:
     title = f"<h2>{escaped(section.title)}</h2>\n" if section.title else ""
     rest = "\n".join(_below_figures(section))
     # the drawings were made by this package, which escapes every word in them
-    cards = "\n".join(_figure(figure) for figure in section.figures)
-    if len(section.figures) == 1 and rest:  # words and numbers beside a single drawing, so that no half is empty
+    is_alone = len(section.figures) == 1 and not rest
+    cards = "\n".join(_figure(figure, is_alone=is_alone) for figure in section.figures)
+    if is_alone:  # its caption stands beside it
+        cards += "\n"
+    elif len(section.figures) == 1:  # words and numbers beside a single drawing, so that no half is empty
         cards, rest = f"{cards}\n<div>{rest}</div>", ""
-    if cards:
+    if cards and not is_alone:
         many = " three" if len(section.figures) in (3, 5, 6) else ""
         cards = f'<div class="figures{many}">{cards}</div>\n'
     return f"<section>\n{title}{cards}{rest}\n</section>"
@@ -152,10 +160,11 @@ def _below_figures(section: Section) -> list[str]:
     return parts
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: Figure, *, is_alone: bool) -> str:
     title = f"<h3>{escaped(figure.title)}</h3>" if figure.title else ""
     caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
-    return f"<figure>{title}{figure.svg}{caption}</figure>"
+    style = ' class="alone"' if is_alone else ""
+    return f"<figure{style}>{title}{figure.svg}{caption}</figure>"
 
 
 def _verdict(verdict: Verdict) -> str:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 MOST_DOTS = 600
 MOST_ROWS = 12
+MOST_FAMILIES = 7
+NEARLY_ZERO = 0.05  # of R²: the mean of some rows is not quite that of others
 
 
 def study_report(
@@ -166,13 +168,17 @@ def _how_good(study: Study) -> Section:
                 name,
                 said(score.value),
                 interval(score),
-                said(base[name].value) if name in base and name != "ROC area" else "",
+                _of_constant(name, base[name].value) if name in base and name != "ROC area" else "",
             )
             for name, score in scores.items()
         ),
     )
     figures = (*_first_figure(study), _score_figure(study))
     return Section("How good is it?", figures=figures, words=study.sheet.story.notes, table=table)
+
+
+def _of_constant(name: str, value: float) -> str:
+    return "0" if name == "R²" and abs(value) < NEARLY_ZERO else said(value)
 
 
 def _score_figure(study: Study) -> Figure:
@@ -185,7 +191,7 @@ def _score_figure(study: Study) -> Figure:
     alike = [entry for entry in latest if entry.n_rows == latest[0].n_rows]
     for entry in [*alike, *study.comparison.baselines]:
         family = entry.candidate.family if entry.candidate else entry.title
-        if family in families or len(rows) >= 8:
+        if family in families or (entry.candidate is not None and len(rows) >= MOST_FAMILIES):
             continue
         families.add(family)
         low, middle, high = (entry.loss + sign * 1.96 * entry.error for sign in (-1, 0, 1))
@@ -465,7 +471,7 @@ def _where_it_fails(study: Study) -> Section | None:
     if is_number:
         worst = np.argsort(-np.abs(held.actual - held.predicted))[:5]
         table = Table(
-            ("largest errors, by row of the table", "actual", "predicted", "error"),
+            ("largest errors", "actual", "predicted", "error"),
             tuple(
                 (
                     f"row {held.rows[at] + 1:,}" if held.rows is not None else f"{rank + 1}",
@@ -483,7 +489,11 @@ def _proof(study: Study) -> Section:
     proof = study.model.proof
     words = [
         _kind_of_proof(study),
-        " ".join([proof.statement, *_share_to_gain(proof)]),
+        *(
+            []
+            if study.winner.candidate and study.winner.candidate.parts
+            else [" ".join([proof.statement, *_share_to_gain(proof)])]
+        ),
     ]
     verdicts: tuple[Verdict, ...] = ()
     if study.checked is not None:
@@ -495,7 +505,20 @@ def _proof(study: Study) -> Section:
         "This is about the fit to these rows. It does not prove that new rows will be like them: that is what the rows kept aside"
         " are for."
     )
-    return Section("What is proven?", words=tuple(words), verdicts=verdicts, facts=tuple(proof.numbers().items()))
+    facts = _member_proofs(study) or tuple(proof.numbers().items())
+    return Section("What is proven?", words=tuple(words), verdicts=verdicts, facts=facts)
+
+
+def _member_proofs(study: Study) -> tuple[tuple[str, str], ...]:
+    """Say of each member of an average what is proven about it."""
+    candidate = study.winner.candidate
+    if candidate is None or not candidate.parts:
+        return ()
+    members = study.model.pipeline.steps_[-1][1].estimators_
+    return tuple(
+        (f"{100 * weight:.0f} % {part.title}", member.steps_[-1][1].certificate_.statement)
+        for (part, weight), member in zip(candidate.parts, members, strict=True)
+    )
 
 
 def _kind_of_proof(study: Study) -> str:
@@ -504,7 +527,7 @@ def _kind_of_proof(study: Study) -> str:
     if candidate is None or candidate.is_constant:
         return "A constant is no choice between coefficients, and there is little to prove about it: that it is what it says."
     if candidate.parts:
-        return "The model is a weighted average, and each of its members has its own certificate. The whole one:"
+        return "The model is a weighted average, and each of its members has its own certificate, below."
     if candidate.preparation == "trees":
         return (
             "Trees are grown greedily: nobody can prove that no other trees fit better. What is proven is that every split and"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from qed.model_selection._candidate import members_of
 from qed.report._format_numbers import said
 from qed.report._parts import Section, Table
 
@@ -13,11 +14,15 @@ if TYPE_CHECKING:
     from qed.study._leaderboard import Entry
 
 
+MOST_LISTED = 20  # lines that people read
+
+
 def tried(study: Study) -> Section:
     """List every candidate with its error."""
     is_number = study.sheet.target.task == "regression"
     rows = []
-    for entry in [*study.comparison.latest, *study.comparison.baselines]:
+    latest = study.comparison.latest
+    for entry in [*latest[:MOST_LISTED], *study.comparison.baselines]:
         value = math.sqrt(entry.loss) if is_number else entry.loss
         half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
         time = f"{1e3 * entry.seconds:,.0f} ms" if entry.candidate else ""
@@ -33,9 +38,19 @@ def tried(study: Study) -> Section:
         " within one standard error, with --best the least loss whatever it is made of). Behind the best: in standard errors of the"
         " difference."
     )
-    others = "Not tried: neural networks, kernel machines, products of columns in linear models, and what is not in the table."
-    words = (rule, others)
-    return Section("What was tried", words=words, table=Table(head, tuple(rows), minor=(5, 6)))
+    others = (
+        "Not tried: neural networks, kernel machines, products of three columns and more, and what is not in the table."
+    )
+    words = [rule, others]
+    if len(latest) > MOST_LISTED:
+        words.append(
+            f"Of {len(latest)} candidates the first {MOST_LISTED} are listed; the others were behind, or given up early."
+        )
+    average = next((one.candidate for one in latest if one.candidate is not None and one.candidate.parts), None)
+    if average is not None:
+        words.append(f"The {average.title}: {members_of(average)}.")
+
+    return Section("What was tried", words=tuple(words), table=Table(head, tuple(rows), minor=(5, 6)))
 
 
 def _behind(entry: Entry) -> str:

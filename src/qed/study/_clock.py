@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from typing import TYPE_CHECKING
 
 from qed.core import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -27,16 +31,24 @@ def seconds_of(budget: float | str) -> float:
 
 
 class Clock:
-    """A budget that runs from the moment it is made."""
+    """A budget that runs from the moment it is made.
 
-    def __init__(self, budget: float) -> None:
-        self.budget = budget
-        self.begin = time.perf_counter()
+    Parameters
+    ----------
+    budget : float
+        Seconds.
+    now : function
+        Returns seconds. With ``time.process_time`` the budget is one of processor time, whatever else the machine does.
+    """
+
+    def __init__(self, budget: float, now: Callable[[], float] = time.perf_counter) -> None:
+        self.budget, self.now = budget, now
+        self.begin = now()
 
     @property
     def spent(self) -> float:
         """Seconds since the beginning."""
-        return time.perf_counter() - self.begin
+        return self.now() - self.begin
 
     @property
     def left(self) -> float:

@@ -86,7 +86,7 @@ def compare(
     later = [one for one in options if one.priority >= LATER]
     n_rows = _stages(n_all)[0]
     _warm_up(
-        data.of(order[:WARM_ROWS]), options
+        data.of(order[:WARM_ROWS]), options, clock
     )  # times are guessed from fits, and must not contain what is loaded once
     while True:
         if into.entries and not _has_time(into, n_rows, n_all, clock, reserve, room):
@@ -114,10 +114,10 @@ def compare(
     stage.settle()
 
 
-def _warm_up(data: Rows, options: Sequence[Candidate]) -> None:
+def _warm_up(data: Rows, options: Sequence[Candidate], clock: Clock) -> None:
     for candidate in {one.preparation: one for one in reversed(options)}.values():  # the first of each preparation
         with contextlib.suppress(QedError, FloatingPointError, np.linalg.LinAlgError):  # the comparison will say it
-            fit_quietly(pipeline(candidate, data.columns, data.target, data.y, data.most), data.X, data.y, 1.0)
+            fit_quietly(pipeline(candidate, data.columns, data.target, data.y, data.most), data.X, data.y, 1.0, clock)
 
 
 def _stages(n: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import shlex
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -439,9 +438,11 @@ class _Work:
         target = self.sheet.target
         with Progress("judging") as progress:
             rows = self.train[:trial]
-            begin = time.perf_counter()
-            model = fit_quietly(self._pipeline(candidate, rows), self.X[rows], self.y[rows], self.clock.left)
-            spent = time.perf_counter() - begin
+            begin = self.clock.now()
+            model = fit_quietly(
+                self._pipeline(candidate, rows), self.X[rows], self.y[rows], self.clock.left, self.clock
+            )
+            spent = self.clock.now() - begin
             held = self.order[self.held]
             y = self.y[rows]
             constant: Any = float(y.mean())
@@ -477,7 +478,7 @@ class _Work:
         rows = self.order[:final]
         model = self._pipeline(candidate, rows)
         seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
-        return fit_quietly(model, self.X[rows], self.y[rows], seconds)
+        return fit_quietly(model, self.X[rows], self.y[rows], seconds, self.clock)
 
     def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
         parts = [part for part, _ in candidate.parts] or [candidate]

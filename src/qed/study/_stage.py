@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -231,20 +230,20 @@ class Stage:
     def _fold(self, group: Sequence[Candidate], train: Array, test: Array, progress: Progress) -> bool:
         if self._is_late():
             return False
-        begin = time.perf_counter()
+        begin = self.clock.now()
         data = self.data
         prepare = preparation(data.columns, data.target, form=group[0].preparation, most=data.most)
         y = self.y[train]
         inside = quietly(lambda: prepare.fit_transform(data.X[train], y))
         outside = prepare.transform(data.X[test])
-        prepared = time.perf_counter() - begin
+        prepared = self.clock.now() - begin
         for candidate in group:
             if self._is_late(ahead=self.seconds[candidate]):
                 return False
-            begin = time.perf_counter()
+            begin = self.clock.now()
             left = self.clock.left - self.reserve if self.into.entries else self.clock.left
             try:
-                model = fit_quietly(candidate.make(len(y), float(y.std()) or 1.0), inside, y, left)
+                model = fit_quietly(candidate.make(len(y), float(y.std()) or 1.0), inside, y, left, self.clock)
                 said = answers(model, outside, self.target)
                 if said.ndim == 2:
                     said = said[np.arange(len(test)), self.y[test].astype(np.int64)]
@@ -255,7 +254,7 @@ class Stage:
             if not np.isfinite(self._losses(candidate)).all():
                 self._failed(candidate, "its predictions are not finite")
                 continue
-            self.seconds[candidate] = min(self.seconds[candidate], prepared + time.perf_counter() - begin)
+            self.seconds[candidate] = min(self.seconds[candidate], prepared + self.clock.now() - begin)
             self._enter(candidate, progress)
         return True
 
@@ -318,8 +317,8 @@ class Stage:
         places = [np.arange(low, high) for low, high in itertools.pairwise(ends)]
         losses = honest_losses(table, truth, places, FLOOR, is_number=is_number)
         parts = sorted(((whole[at], float(weights[at])) for at in members), key=lambda part: -part[1])
-        named = ", ".join(f"{100 * weight:.0f} % {part.title}" for part, weight in parts)
-        candidate = Candidate("weighted average", named, parts[0][0].make, parts[0][0].preparation, parts=tuple(parts))
+        named = f"weighted average of {len(parts)} models"
+        candidate = Candidate(named, "", parts[0][0].make, parts[0][0].preparation, parts=tuple(parts))
         self._entry(candidate, losses, min(met), seconds)
         self.blended = candidate, losses
 
@@ -345,12 +344,12 @@ def _shown(loss: float, target: TargetSchema) -> str:
     return f"error {math.sqrt(loss):.4g}" if target.task == "regression" else f"log loss {loss:.4g}"
 
 
-def fit_quietly(model: Any, X: Array, y: Array, seconds: float) -> Any:
+def fit_quietly(model: Any, X: Array, y: Array, seconds: float, clock: Clock) -> Any:
     """Fit within so many seconds: a solver that is still at work then stops, and its certificate says how far it came."""
-    end = time.perf_counter() + max(0.5, seconds)
+    end = clock.now() + max(0.5, seconds)
 
     def stop(event: Event) -> object:
-        return STOP if event.kind == "step" and time.perf_counter() > end else None
+        return STOP if event.kind == "step" and clock.now() > end else None
 
     with listen(stop):
         return quietly(lambda: model.fit(X, y))

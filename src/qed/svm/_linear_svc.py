@@ -36,6 +36,7 @@ from qed.core import (
 )
 from qed.core._class_weights import class_factors
 from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._validation import is_source
 from qed.designs import Chunked
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
@@ -60,7 +61,7 @@ SPARSE, WEAK = (CoordinateDescent(), ProximalGradient()), (ProximalNewton(),)
 SIDES = np.array([-1.0, 1.0])
 
 
-class LinearSVC(LinearClassifier):
+class LinearSVC(LinearClassifier, chunks=True):
     r"""Separates classes by hyperplanes, with a margin that few rows fall short of.
 
     Objective
@@ -138,13 +139,13 @@ class LinearSVC(LinearClassifier):
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about the hyperplanes.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the hyperplanes.
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
+        X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
+            Rows to learn from; a source brings its own target.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
@@ -161,6 +162,10 @@ class LinearSVC(LinearClassifier):
         options = FitOptions(False, self.tol, self.max_iter, self.strict, self.verbose)
         self.classes_ = data.classes
         if not np.isfinite(self.C):
+            if is_source(X):
+                raise InvalidParameter(
+                    "LinearSVC finds a hard margin, C=inf, of rows in memory, and got a source. Pass a finite C."
+                )
             fit_hard_margin(self, rows, options)
             return self
         weights = self._weights_of_classes(rows)
@@ -243,7 +248,7 @@ class LinearSVC(LinearClassifier):
 
     def _is_small(self, rows: TrainingData, n_classes: int) -> bool:
         """Say whether all planes are best found at once."""
-        return TOGETHER.takes(rows.X.shape[0], rows.X.shape[1] + 1, n_classes)
+        return not isinstance(rows.X, Chunked) and TOGETHER.takes(rows.X.shape[0], rows.X.shape[1] + 1, n_classes)
 
     def _loss(self, sign: Vector, *, joint: bool = False) -> Any:
         return Hinge(sign) if joint or self.loss == "hinge" else SquaredHinge(sign)

@@ -21,7 +21,7 @@ STRAIGHT = Multipliers()
 KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 
 
-class LinearSVR(ConvexRegressor):
+class LinearSVR(ConvexRegressor, chunks=True):
     r"""Fits a hyperplane within a tube: errors up to ``epsilon`` cost nothing.
 
     Objective

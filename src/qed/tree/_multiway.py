@@ -136,8 +136,8 @@ class MultiwayTree:
         expect(self.value.size > 0 and bool((self.value >= 0).all()), "the tree's value holds no shares")
         inner = self.feature >= 0
         expect(bool((self.feature < p).all()), "a node looks at a column that is not there")
-        ends = self.starts[inner] + self.n_categories[self.feature[inner]]
-        expect(bool((self.starts[inner] >= 0).all() and (ends <= len(self.children)).all()), "children are missing")
+        most = len(self.children) - self.n_categories[self.feature[inner]]  # no sum that could overflow
+        expect(bool((self.starts[inner] >= 0).all() and (self.starts[inner] <= most).all()), "children are missing")
         named = np.sort(self.children[self.children >= 0])
         expect(bool(np.array_equal(named, np.arange(1, n))), "the children of the tree's nodes are no tree")
         parents = np.concatenate([[-1], np.zeros(n - 1, dtype=np.int64)])

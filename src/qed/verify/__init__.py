@@ -46,13 +46,13 @@ decompositions; importing anything that fits is barred by contract. The one exce
     _explanations    contributions of columns to predictions; _tree_paths: those of trees, leaf by leaf
     _verdict         what is reported
 
-The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
+The attribute ``qed.verify`` is the function, so that ``qed.verify(model, X, y)`` works and ``help(qed.verify)`` shows it;
+``from qed.verify import`` finds this package.
 """
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -153,9 +153,5 @@ def _explained(explanation: Any, model: Any, background: Any) -> Verdict:
         ) from error
 
 
-class _Callable(ModuleType):
-    def __call__(self, model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -> Verdict:
-        return verify(model, X, y, sample_weight)
-
-
-sys.modules[__name__].__class__ = _Callable
+# `qed.verify` is this function; `qed.verify.Verdict` is found on it as well, for both share one namespace.
+verify.__dict__ = sys.modules[__name__].__dict__

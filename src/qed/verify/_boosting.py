@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._forests import right_children
+from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
 from qed.verify._rows import read_data
 from qed.verify._seeds import mixed
@@ -219,9 +219,9 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
         if loss == "squared_error":
             value, slope = r**2 / 2, -r
         elif loss == "absolute_error":
-            value, slope = np.abs(r), -np.sign(r)
+            value, slope = np.abs(r), np.where(r < 0, 1.0, -1.0)
         elif loss == "quantile":
-            value, slope = np.maximum(level * r, (level - 1) * r), np.where(r > 0, -level, 1 - level)
+            value, slope = np.maximum(level * r, (level - 1) * r), np.where(r < 0, 1 - level, -level)
         else:
             far = np.abs(r) > level
             value = np.where(far, level * np.abs(r) - level**2 / 2, r**2 / 2)

@@ -27,6 +27,8 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     rows = read(model, X, y, sample_weight)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
+    if certificate.step != "reweighted fit":
+        raise CertificateError(_CHANGED.format("it speaks of another step than a reweighted fit"))
     w, c = np.asarray(model.coef_, dtype=EXTENDED), EXTENDED(model.threshold_)
     if w.shape != (rows.p,) or not np.all(np.isfinite(w)):
         raise CertificateError(_CHANGED.format("its coefficients do not fit the columns"))

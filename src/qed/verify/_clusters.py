@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
+from qed.core._validation import is_source
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read, read_data
 from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qed.certificates import ClustersCertificate
 
 
@@ -90,23 +93,34 @@ def _measured(rows: Rows, centres: Array, tree: _Tree | None) -> tuple[float, fl
 
 def _require_labels(model: Any, X: Any, sample_weight: Any, centres: Array, seen: Seen, tree: _Tree | None) -> None:
     """Refuse labels that name another centre than the nearest, ties aside."""
-    data = read_data(model, X, None, sample_weight)
     labels = np.asarray(vars(model).get("labels_", ()))
-    table = data.X if isinstance(data.X, np.ndarray) else data.X.tocsr()
     reach = float(np.max(np.abs(seen.mean), initial=0.0)) + float(np.sqrt(np.sum(seen.spread)))
-    wrong = labels.shape != (data.n_rows,) or labels.min(initial=0) < 0 or labels.max(initial=0) >= len(centres)
-    for first in range(0, 0 if wrong else data.n_rows, 4096):
-        x = table[first : first + 4096]
-        x = np.asarray(x if isinstance(x, np.ndarray) else x.toarray(), dtype=np.float64)
+    wrong = labels.ndim != 1 or labels.min(initial=0) < 0 or labels.max(initial=0) >= len(centres)
+    done = 0
+    for x in _all_rows(model, X, sample_weight):
+        some = labels[done : done + len(x)]
+        done += len(x)
+        wrong = wrong or len(some) != len(x)
+        if wrong:
+            break
         away = _distances(x, centres)
-        some = labels[first : first + 4096]
         size = np.sqrt(away.max(axis=1)) + reach
         over = away[np.arange(len(x)), some] - away.min(axis=1) if tree is None else tree.excess(x, some)
         wrong = wrong or bool(np.any(over > 1e-12 * len(seen.mean) * size * size))
-    if wrong:
+    if wrong or done != len(labels):
         raise CertificateError(
             f"The labels of this {type(model).__name__} do not name the nearest centres. The model was changed. Fit again."
         )
+
+
+def _all_rows(model: Any, X: Any, sample_weight: Any) -> Iterator[Array]:
+    """Go through all rows in blocks, those of weight zero included."""
+    tables = (chunk.X for chunk in X.chunks()) if is_source(X) else (read_data(model, X, None, sample_weight).X,)
+    for table in tables:
+        rows = table if isinstance(table, np.ndarray) else table.tocsr()
+        for first in range(0, rows.shape[0], 4096):
+            x = rows[first : first + 4096]
+            yield np.asarray(x if isinstance(x, np.ndarray) else x.toarray(), dtype=np.float64)
 
 
 class _Tree:

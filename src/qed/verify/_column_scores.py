@@ -29,15 +29,12 @@ def check_variances(fit: Learnt) -> float:
     model, off = fit.model, 0.0
     fit.require_claim(f"variances of {fit.p} columns", fit.n, (TERMS + 8 * fit.n) * DOUBLE)
     stored = fit.numbers("variances_", (fit.p,))
-    for j, column in enumerate(fit.columns):
-        x, _ = column.sorted()
-        if not len(x):
+    for j, column in enumerate(fit.summaries):
+        if not column.entries:
             fit.compare("the variance", stored[j : j + 1], np.nan, 0.0, j)
             continue
-        extent = x[-1] - x[0]
-        mean = x.mean()
-        true = np.mean((x - mean) ** 2) if extent > 0 else EXTENDED(0)
-        size = np.mean(x**2)
+        extent, size = column.high - column.low, column.square
+        true = column.var if extent > 0 else EXTENDED(0)
         if model.threshold == 0:
             true = min(true, extent)
         fit.require((stored[j] > 0) == (extent > 0), "does not tell which columns are constant")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+TOGETHER = 1 << 19  # numbers that are held for sets of rows of like size
 
 
 class Sample(NamedTuple):
@@ -144,25 +145,83 @@ def _prefixes(sample: Sample, cuts: Array) -> Array:
 
 
 def _running(sample: Sample) -> Array:
-    """Return weight times impurity of the first row, the first two, and so on: each adds something positive to those before.
+    return np.asarray(running(sample.criterion, sample.s[None], sample.target[None])[0])
 
-    Sides are never found by subtracting one from the whole: a light side would be the rounding of a heavy one.
+
+def running(criterion: str, s: Array, target: Array) -> Array:
+    """Return weight times impurity of the first row, the first two, and so on, (g, m): each adds something positive.
+
+    Sides are never found by subtracting one from the whole: a light side would be the rounding of a heavy one. Rows without weight
+    may stand at the end.
     """
-    s, target = sample.s, sample.target
-    if sample.criterion in ("gini", "entropy", "misclassification"):
-        return _mixed(sample.criterion, np.cumsum(s[:, None] * target, axis=0))
-    weight = np.cumsum(s)
-    origin = 0.0 if sample.criterion == "poisson" else target[0]  # events are added, squares are about a row
-    mean = origin + np.cumsum(s[:, None] * (target - origin), axis=0) / weight[:, None]
-    step = target[1:] - mean[:-1]  # from the mean so far to the next row
-    if sample.criterion == "squared_error":
-        more = (step**2).mean(axis=1) * (s[1:] / weight[1:]) * weight[:-1]
+    if criterion in ("gini", "entropy", "misclassification"):
+        sums = np.cumsum(s[:, :, None] * target, axis=1)
+        return _mixed(criterion, sums.reshape(-1, sums.shape[2])).reshape(s.shape)
+    weight = np.cumsum(s, axis=1)
+    origin = 0.0 if criterion == "poisson" else target[:, :1]  # events are added, squares are about a row
+    mean = origin + np.cumsum(s[:, :, None] * (target - origin), axis=1) / weight[:, :, None]
+    step = target[:, 1:] - mean[:, :-1]  # from the mean so far to the next row
+    old, new = weight[:, :-1], s[:, 1:]
+    if criterion == "squared_error":
+        more = (step**2).mean(axis=2) * (new / weight[:, 1:]) * old
     else:
-        level = np.maximum(mean[1:, 0], 0)
-        step = step[:, 0] / np.where(level > 0, level, 1)
-        old, new = weight[:-1] / weight[1:], s[1:] / weight[1:]
-        more = level * (weight[:-1] * _deviance(-new * step) + s[1:] * _deviance(old * step))
-    return np.concatenate([[0.0], np.cumsum(more)])
+        level = np.maximum(mean[:, 1:, 0], 0)
+        part = step[:, :, 0] / np.where(level > 0, level, 1)
+        whole = weight[:, 1:]
+        more = level * (old * _deviance(-new / whole * part) + new * _deviance(old / whole * part))
+    return np.concatenate([np.zeros((len(s), 1)), np.cumsum(more, axis=1)], axis=1)
+
+
+class Cuts:
+    """The least that cuts leave of many sets of rows, found for sets of like size together."""
+
+    def __init__(self, sample: Sample, fewest: int, lightest: float, count: int) -> None:
+        self.sample, self.fewest, self.lightest = sample, fewest, lightest
+        self.least = np.full(count, np.inf)
+        self._waiting: dict[int, list[tuple[int, Array, Array]]] = {}
+
+    def add(self, number: int, rows: Array, column: Array) -> None:
+        """Look at the cuts of a column of some rows, for the set of this number."""
+        if self.sample.criterion == "absolute_error" or np.isnan(column).any():
+            own = least_of_one_cut(column[:, None], self.sample.of(rows), self.fewest, self.lightest)
+            self.least[number] = min(self.least[number], own)
+            return
+        width = 1 << max(len(rows) - 1, 1).bit_length()
+        listed = self._waiting.setdefault(width, [])
+        listed.append((number, rows, column))
+        if len(listed) * width * self.sample.target.shape[1] >= TOGETHER:
+            self._look(width)
+
+    def found(self) -> Array:
+        """Return what has been found for each set, infinity where there is no cut."""
+        for width in list(self._waiting):
+            self._look(width)
+        return self.least
+
+    def _look(self, width: int) -> None:
+        listed = self._waiting.pop(width)
+        sizes = np.array([len(rows) for _, rows, _ in listed])
+        rows, values = np.zeros((len(listed), width), dtype=np.intp), np.full((len(listed), width), np.inf)
+        for place, (_, own, column) in enumerate(listed):
+            rows[place, : len(own)], values[place, : len(own)] = own, column
+        places = np.arange(width)
+        order = np.argsort(values, axis=1, kind="stable")
+        values, rows = np.take_along_axis(values, order, axis=1), np.take_along_axis(rows, order, axis=1)
+        s = np.where(places < sizes[:, None], self.sample.s[rows], 0.0)
+        before = running(self.sample.criterion, s, self.sample.target[rows])
+        back = np.where(places < sizes[:, None], sizes[:, None] - 1 - places, places)
+        rows, turned = np.take_along_axis(rows, back, axis=1), np.take_along_axis(s, back, axis=1)
+        after = running(self.sample.criterion, turned, self.sample.target[rows])
+        # a cut after so many rows leaves the others, of which as many are counted from the end
+        cut = places[1:]
+        other = np.maximum(sizes[:, None] - cut - 1, 0)
+        left = before[:, :-1] + np.take_along_axis(after, other, axis=1)
+        below = np.cumsum(s, axis=1)
+        fine = (values[:, 1:] > values[:, :-1]) & (cut < sizes[:, None])
+        fine &= (cut >= self.fewest) & (sizes[:, None] - cut >= self.fewest)
+        fine &= (below[:, :-1] >= self.lightest) & (below[:, -1:] - below[:, :-1] >= self.lightest)
+        least = np.where(fine, left, np.inf).min(axis=1)
+        np.minimum.at(self.least, [number for number, _, _ in listed], least)
 
 
 def _deviance(r: Array) -> Array:

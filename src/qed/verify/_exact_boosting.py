@@ -25,7 +25,7 @@ from qed.verify._boosting import (
     refuse,
     trees_of,
 )
-from qed.verify._forests import number_of_rows
+from qed.verify._forest_nodes import number_of_rows
 from qed.verify._names import called
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
@@ -56,7 +56,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     _check_constant(model, rows, base)
     taken, order = trees_of(model, trees), np.argsort(rows.X, axis=0, kind="stable")
     scores = np.tile(base, (len(rows.X), 1))
-    trace = _Trace(model, rows, level, curve(rows.loss, level, scores, rows.y)[0])
+    trace = _Trace(model, rows, curve(rows.loss, level, scores, rows.y)[0])
     for first in range(rounds):
         used = _drawn(model, first, len(rows.X))
         own = level
@@ -71,8 +71,12 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             look.check_gains(-slope[:, c], order, model.tree_importances_[first * k + c])
             look.check_steps(slope[:, c], bend[:, c], rows.y - scores[:, 0], leaf, own)
             steps[:, c] = look.tree.value[leaf]
-        scores = scores + steps
-        trace.add(curve(rows.loss, level, scores, rows.y)[0], used)
+        before, scores = scores, scores + steps
+        shown = own if own > 0 else level
+        value, after, start = (
+            curve(rows.loss, one, at, rows.y)[0] for one, at in ((level, scores), (shown, scores), (shown, before))
+        )
+        trace.add(value, after, start, used)
     check_held(model, held, base, taken, level)
     return trace.verdict(certificate)
 
@@ -80,8 +84,8 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
 class _Trace:
     """Losses after each round, of all rows, of those that it looked at and of the others."""
 
-    def __init__(self, model: Any, rows: Rows, level: float, value: Array) -> None:
-        self.model, self.rows, self.level, self.value = model, rows, level, value
+    def __init__(self, model: Any, rows: Rows, value: Array) -> None:
+        self.model, self.rows = model, rows
         self.losses = [self._mean(np.ones(len(value), bool), value)]
         self.train: list[float] = []
         self.out: list[float] = []
@@ -91,14 +95,15 @@ class _Trace:
         s = self.rows.s[own]
         return float(s @ value[own] / s.sum())
 
-    def add(self, value: Array, used: Array) -> None:
+    def add(self, value: Array, shown: Array, before: Array, used: Array) -> None:
+        """Note a round: losses at the level of the fit, and those after and before it at the level of the round."""
         factor = 2.0 if self.rows.loss in ("squared_error", "log_loss") else 1.0
         if not self.train and not used.all():
-            self.first = factor * self._mean(~used, self.value)
+            self.first = factor * self._mean(~used, before)
         self.losses.append(self._mean(np.ones(len(value), bool), value))
-        self.train.append(factor * self._mean(used, value))
+        self.train.append(factor * self._mean(used, shown))
         if not used.all():
-            self.out.append(factor * self._mean(~used, value))
+            self.out.append(factor * self._mean(~used, shown))
 
     def verdict(self, certificate: StagedCertificate) -> Verdict:
         model, found = self.model, np.array(self.losses)

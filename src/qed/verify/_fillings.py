@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.certificates import ExactCertificate
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source
 from qed.verify._learnt import DOUBLE, EXTENDED, Learnt, key
 from qed.verify._names import called
 
@@ -71,6 +72,8 @@ def check_fillings(fit: Learnt) -> float:
     is_rounded = callable(model.strategy) or model.strategy in ("mean", "median")
     what = model.strategy if isinstance(model.strategy, str) else "function"
     fit.require_claim(f"{what} of {p} columns", fit.n, (fit.n + 16) * DOUBLE if is_rounded else 0.0)
+    if is_source(fit.X):
+        return _check_means(fit)
     columns, zeros, numbers = _entries(fit)
     stored, off = model.statistics_, 0.0
     kinds = "fiu" if numbers else "O"
@@ -93,6 +96,18 @@ def check_fillings(fit: Learnt) -> float:
     else:
         _check_indicator(fit)
     return off
+
+
+def _check_means(fit: Learnt) -> float:
+    """Check means of columns that come in chunks; a source has no other filling."""
+    model = fit.model
+    fit.require(model.strategy == "mean" and not model.add_indicator, "has a strategy that no source allows")
+    fit.nothing("indicator_")
+    empty = EXTENDED(0 if model.keep_empty_features else np.nan)
+    true = np.array([one.mean if one.entries else empty for one in fit.summaries])
+    size = np.array([one.size if one.entries else EXTENDED(0) for one in fit.summaries])
+    slack = (fit.certificate.rounding + 2 * DOUBLE) * size
+    return fit.compare("the filling", fit.numbers("statistics_", (fit.p,)), true, slack)
 
 
 def _filling(model: Any, there: Array, *, numbers: bool) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -12,7 +13,9 @@ from qed.core import CertificateError
 from qed.core._mixed import MixedTable
 from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source
 from qed.verify._names import called
+from qed.verify._summaries import Summary, of_column, of_source
 
 EXTENDED = np.longdouble
 DOUBLE = 2.0**-53
@@ -64,6 +67,8 @@ class Learnt:
     @cached_property
     def n(self) -> int:
         """The number of rows."""
+        if is_source(self.X):
+            return self._of_source[0]
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
     @cached_property
@@ -74,6 +79,8 @@ class Learnt:
     @cached_property
     def p(self) -> int:
         """The number of columns."""
+        if is_source(self.X):
+            return int(self.X.schema.n_features)
         return int(self.X.shape[1]) if is_sparse(self.X) else len(self.table.columns)
 
     @cached_property
@@ -95,6 +102,22 @@ class Learnt:
         if is_sparse(self.X):
             return bool(self.X.dtype == np.float32)
         return all(column.dense.dtype == np.float32 for column in self.table.columns)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether the model learnt from rows with weights."""
+        if is_source(self.X):
+            return bool(self.X.schema.weighted) and "sample_weight" in signature(type(self.model).fit).parameters
+        return self.sample_weight is not None
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """Count, weight, moments and ends of each column; of a source, in two passes."""
+        return self._of_source[1] if is_source(self.X) else [of_column(column) for column in self.columns]
+
+    @cached_property
+    def _of_source(self) -> tuple[int, list[Summary]]:
+        return of_source(self.X, weighted=self.is_weighted)
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -139,7 +162,7 @@ class Learnt:
             type(stored) is int and stored == self.p,
             f"learnt from {stored!r:.40} columns, and these rows have {self.p}",
         )
-        own = None if is_sparse(self.X) else self.table.names
+        own = self.X.schema.names if is_source(self.X) else None if is_sparse(self.X) else self.table.names
         listed = None if own is None else [str(name) for name in own]
         known = (
             None if names is None else [str(name) for name in np.atleast_1d(np.asarray(names, dtype=object)).tolist()]

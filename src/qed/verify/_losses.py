@@ -16,6 +16,7 @@ from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
 HALF, ONE = EXTENDED(0.5), EXTENDED(1)
+ALMOST = ONE - np.finfo(EXTENDED).epsneg  # the largest number below one
 
 
 class Loss(Protocol):
@@ -133,7 +134,7 @@ class Logistic:
         m = np.where(y > 0, t, -t)
         terms = (
             np.logaddexp(EXTENDED(0), -m),
-            _x_log_x(wrong) + _x_log_x(ONE - wrong),
+            _x_log_x(wrong) + (ONE - wrong) * np.log1p(-np.minimum(wrong, ALMOST)),  # one less next to nothing rounds
             wrong * m,
         )
         return _added(terms)

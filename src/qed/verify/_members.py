@@ -12,7 +12,7 @@ from qed.core._targets import as_target
 from qed.verify._answers import agreed
 from qed.verify._blocks import rows_of, stacked
 from qed.verify._declared import declares
-from qed.verify._part import Part, folds_of, numbered, refuse, same_parameters, weight_for
+from qed.verify._part import HALVING, Part, folds_of, numbered, refuse, same_parameters, weight_for
 from qed.verify._rows import OtherData
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ def search(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
         or not same_parameters(state["best_params_"], settings[best])
     ):
         refuse(model, "stores other best parameters than its table of scores")
+    if public_name(type(model)) in HALVING:
+        _require_rounds(model, results)
     _require_scores(model, results, best)
     template = clone(model.estimator).set_params(**clone(state["best_params_"]))
     part = state["best_estimator_"]
@@ -147,5 +149,27 @@ def _require_scores(model: Any, results: dict[str, Any], best: int) -> None:
         if not near.all() or not np.array_equal(rank, results[f"rank_test_{name}"]):
             refuse(model, "stores means or ranks that do not follow from the scores of its folds")
         chooses = not callable(model.refit) and (model.refit == name if several else True)
-        if chooses and (best != int(np.argmin(rank)) or not same_parameters(float(mean[best]), model.best_score_)):
+        halving = public_name(type(model)) in HALVING
+        ranked = np.where(results["iter"] == results["iter"].max(), rank, len(rank) + 1) if halving else rank
+        if chooses and (best != int(np.argmin(ranked)) or not same_parameters(float(mean[best]), model.best_score_)):
             refuse(model, "stores a best score or index that does not follow from its table of scores")
+
+
+def _require_rounds(model: Any, results: dict[str, Any]) -> None:
+    """Check that each round of a halving search holds the best settings of the round before, with the resource it names."""
+    rounds, mean, settings = results["iter"], results["mean_test_score"], results["params"]
+    counts = [int(np.sum(rounds == number)) for number in range(model.n_iterations_)]
+    short = counts[-1] < model.n_candidates_[-1] and model.outcome_ != "searched"  # a round that was not finished
+    if sum(counts) != len(rounds) or (counts[:-1] if short else counts) != model.n_candidates_[: len(counts) - short]:
+        refuse(model, "stores rounds of other sizes than its table of scores")
+    if not np.array_equal(results["n_resources"], np.repeat(model.n_resources_, counts)):
+        refuse(model, "stores another resource of its rounds than its table of scores")
+    for number in range(1, len(counts)):
+        before, now = np.flatnonzero(rounds == number - 1), np.flatnonzero(rounds == number)
+        known = np.where(np.isnan(mean[before]), -np.inf, mean[before])
+        kept = before[np.argsort(known, kind="stable")[-model.n_candidates_[number] :]][: len(now)]
+        own = [{**settings[k], model.resource: model.n_resources_[number]} for k in kept]
+        if model.resource == "n_samples":
+            own = [settings[k] for k in kept]
+        if not all(map(same_parameters, own, (settings[k] for k in now))):
+            refuse(model, "keeps other settings from round to round than the best of its table of scores")

@@ -53,7 +53,8 @@ def certificate_of(model: Any) -> Any:
     return state.get("certificate_")
 
 
-_SEARCHES = ("qed.model_selection.GridSearchCV", "qed.model_selection.RandomizedSearchCV")
+HALVING = ("qed.model_selection.HalvingGridSearchCV", "qed.model_selection.HalvingRandomSearchCV")
+_SEARCHES = ("qed.model_selection.GridSearchCV", "qed.model_selection.RandomizedSearchCV", *HALVING)
 
 
 def refuse(model: Any, what: str) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._forests import (
+from qed.verify._forest_nodes import (
     RELATIVE,
     Nodes,
     check_sides,
@@ -204,7 +204,9 @@ def _check_draws(model: Any, number: int, tree: Nodes, rows: _Rows, here: Array,
     if not (tree.missing_left[nodes] == goes_left)[inner & missing].all():
         _refuse(model, f"holds tree {number}, which sends missing values to the side that was not drawn for them")
     for k in np.flatnonzero(~inner & several):
-        right = drawn_sides(rows.X[parts[k], column[k]], int(seed[nodes[k]]), int(column[k])) == 1
+        right = (
+            drawn_sides(rows.X[parts[k], column[k : k + 1, None]].T, int(seed[nodes[k]]), column[k : k + 1])[:, 0] == 1
+        )
         s = rows.s[parts[k]]
         fewest, lightest = min(right.sum(), (~right).sum()), min(s[right].sum(), s[~right].sum())
         if fewest >= rows.limits.leaf and lightest >= rows.limits.leaf_weight * (1 + RELATIVE):

@@ -59,6 +59,7 @@ from qed.verify import (
     _duality,
     _evidence,
     _exact_boosting,
+    _factors,
     _forests,
     _hard_margin,
     _isotonic,
@@ -67,6 +68,7 @@ from qed.verify import (
     _least_squares,
     _likelihood,
     _members,
+    _merges,
     _mistakes,
     _mixtures,
     _multiway_trees,
@@ -75,6 +77,7 @@ from qed.verify import (
     _ordinal,
     _pipelines,
     _powers,
+    _projections,
     _random_trees,
     _selected,
     _soft_clusters,
@@ -152,7 +155,10 @@ _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 TABLE: dict[str, Entry] = {
     "qed.calibration.CalibratedClassifierCV": _of(_calibrated.calibrated),
     "qed.calibration.IsotonicRegression": _by(ExactCertificate, _isotonic.check),
+    "qed.cluster.AgglomerativeClustering": _by(ExactCertificate, _merges.check),
     "qed.cluster.BisectingKMeans": _CENTRES,
+    "qed.cluster.DivisiveClustering": _by(ExactCertificate, _merges.check_splits),
+    "qed.cluster.FeatureAgglomeration": _by(ExactCertificate, _merges.check),
     "qed.cluster.KMeans": _CENTRES,
     "qed.cluster.KernelKMeans": _by(ClustersCertificate, _kernel_clusters.check),
     "qed.cluster.MiniBatchKMeans": _CENTRES,
@@ -168,7 +174,6 @@ TABLE: dict[str, Entry] = {
     "qed.compose.Pipeline": _of(_pipelines.pipeline),
     "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_pipelines.transformed_target),
-    "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
     **{
         f"qed.covariance.{name}": _by(ExactCertificate, _covariances.check_empirical)
         for name in ("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance")
@@ -181,7 +186,14 @@ TABLE: dict[str, Entry] = {
         f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
         for name in ("EllipticEnvelope", "MinCovDet")
     },
+    "qed.decomposition.GaussianRandomProjection": _by(ExactCertificate, _projections.check_seeded),
+    "qed.decomposition.HadamardProjection": _by(ExactCertificate, _projections.check_seeded),
+    "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.KernelPCA": _by(SubspaceCertificate, _projections.check_kernel_pca),
+    "qed.decomposition.MiniBatchNMF": _by(StationaryCertificate, _factors.check_nonnegative),
+    "qed.decomposition.NMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.SparseRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
         LikelihoodCertificate,
@@ -266,6 +278,8 @@ TABLE: dict[str, Entry] = {
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
     "qed.model_selection.GridSearchCV": _of(_members.search),
+    "qed.model_selection.HalvingGridSearchCV": _of(_members.search),
+    "qed.model_selection.HalvingRandomSearchCV": _of(_members.search),
     "qed.model_selection.LookupClassifier": _by(ExactCertificate, _counts.check_table),
     "qed.model_selection.RandomizedSearchCV": _of(_members.search),
     "qed.naive_bayes.BernoulliNB": _COUNTS,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qed.certificates import ExactCertificate
-from qed.verify._learnt import DOUBLE, EXTENDED, Column, Learnt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from qed.verify._learnt import DOUBLE, EXTENDED, Learnt
 
 Array = np.ndarray[Any, Any]
 EPSILON = 2.0**-52
@@ -21,25 +17,12 @@ STILL = 10 * EPSILON  # ranges below are those of columns that do not vary, and 
 TERMS = 2**16
 
 
-def _moments(column: Column) -> tuple[Any, Any, Any]:
-    """Return mean, variance and mean square of a column; NaN where nothing has weight."""
-    here = column.s > 0
-    x, s = column.x[here], column.s[here]
-    total = s.sum() + column.weight_of_zeros
-    if not total > 0:
-        return EXTENDED(np.nan), EXTENDED(np.nan), EXTENDED(0)
-    middle = x[0] if len(x) and not column.zeros else EXTENDED(0)
-    mean = middle + (s @ (x - middle)) / total
-    return mean, (s @ (x - mean) ** 2 + column.weight_of_zeros * mean**2) / total, (s @ x**2) / total
-
-
 def check_standard(fit: Learnt, extra: float = 0.0) -> float:
     """Check means, variances and deviations; ``extra`` is a relative rounding that the rows themselves came with."""
     model, p = fit.model, fit.p
     fit.require_claim(f"means and variances of {p} columns", fit.n, (TERMS + 8 * fit.n) * DOUBLE)
     slack = fit.certificate.rounding + 4 * DOUBLE + extra
-    moments = [_moments(column) for column in fit.columns]
-    mean, var, square = (np.array([one[k] for one in moments]) for k in range(3))
+    mean, var, square = _moments(fit)
     size = np.sqrt(square)
     spread = np.where(np.isnan(var), 0, var)
     near = 4 * slack * spread + (4 * slack * size) ** 2 + 4 * extra * size * np.sqrt(spread)
@@ -61,14 +44,14 @@ def check_standard(fit: Learnt, extra: float = 0.0) -> float:
 def _check_deviations(fit: Learnt, var: Array, scale: Array) -> None:
     """Hold deviations to variances: their roots, and one where a column does not vary beyond rounding."""
     mean = fit.numbers("mean_", (fit.p,))
-    for j, column in enumerate(fit.columns):
+    for j, column in enumerate(fit.summaries):
         if np.isnan(var[j]):
             fit.require(np.isnan(scale[j]), f"stores a scale for column {j}, which has no entry")
             continue
         root = np.sqrt(var[j])
         still = column.entries * EPSILON * var[j] + (column.entries * mean[j] * EPSILON) ** 2
         is_root, is_one = abs(scale[j] - root) <= 4 * DOUBLE * root, scale[j] == 1
-        if _is_constant(column) or var[j] <= still * (1 - 1e-9):
+        if column.is_constant or var[j] <= still * (1 - 1e-9):
             good = is_one
         else:
             good = is_root or (is_one and var[j] <= still * (1 + 1e-9))
@@ -77,17 +60,9 @@ def _check_deviations(fit: Learnt, var: Array, scale: Array) -> None:
         )
 
 
-def _is_constant(column: Column) -> bool:
-    x = column.x
-    if column.zeros:
-        return not x.any()
-    return bool(len(x)) and bool((x == x[0]).all())
-
-
 def _check_count(fit: Learnt) -> None:
     """Check how many rows, or which weight, each column was seen with."""
-    weighted = fit.sample_weight is not None
-    true = np.array([one.s.sum() + one.weight_of_zeros if weighted else EXTENDED(one.entries) for one in fit.columns])
+    true = np.array([one.weight if fit.is_weighted else EXTENDED(one.entries) for one in fit.summaries])
     stored = np.asarray(fit.model.n_samples_seen_)
     if stored.ndim == 0 and stored.dtype.kind in "fiu":
         stored = np.full(fit.p, stored)
@@ -104,15 +79,15 @@ def _check_statistics(fit: Learnt, mean: Any, var: Any, near_mean: Any, near_var
     fit.require(type(seen.rows) is int and seen.rows == fit.n, "stores statistics of another number of rows")
     terms = seen.terms if type(seen.terms) is int else -1
     fit.require(0 <= terms <= TERMS + 8 * fit.n, f"stores an impossible number of roundings, {terms}")
-    columns, own = fit.columns, {name: fit.numbers(name, (p,), owner=seen) for name in _STATISTICS}
+    columns, own = fit.summaries, {name: fit.numbers(name, (p,), owner=seen) for name in _STATISTICS}
     fit.compare("the number of entries", own["count"], [one.entries for one in columns], 0.0)
-    weight = np.array([one.s.sum() + one.weight_of_zeros for one in columns])
+    weight = np.array([one.weight for one in columns])
     fit.compare("the weight", own["weight"], weight, (TERMS + 8 * fit.n) * DOUBLE * weight)
     there = weight > 0
     off = fit.compare("the mean", own["mean"], np.where(there, mean, 0), near_mean)
     summed = (TERMS + 8 * fit.n) * DOUBLE * np.abs(var)  # weights are rounded, too
     fit.compare("the scatter", own["scatter"], np.where(there, var * weight, 0), (2 * near_var + summed) * weight)
-    low, high = _ends(columns)
+    low, high = _ends(fit)
     near = extra * np.where(np.isfinite(low), np.maximum(np.abs(low), np.abs(high)), 0)
     fit.compare("the least entry", own["low"], low, near)
     fit.compare("the largest entry", own["high"], high, near)
@@ -122,21 +97,19 @@ def _check_statistics(fit: Learnt, mean: Any, var: Any, near_mean: Any, near_var
 _STATISTICS = ("count", "weight", "mean", "scatter", "low", "high")
 
 
-def _ends(columns: Sequence[Column]) -> tuple[Array, Array]:
+def _ends(fit: Learnt) -> tuple[Array, Array]:
     """Return the least and the largest entry of each column; +inf and -inf where there is none."""
-    low, high = [], []
-    for column in columns:
-        ends = [EXTENDED(0)] if column.zeros else []
-        if len(column.x):
-            ends += [column.x.min(), column.x.max()]
-        low.append(min(ends, default=EXTENDED(np.inf)))
-        high.append(max(ends, default=EXTENDED(-np.inf)))
-    return np.array(low), np.array(high)
+    return np.array([one.low for one in fit.summaries]), np.array([one.high for one in fit.summaries])
+
+
+def _moments(fit: Learnt) -> tuple[Array, Array, Array]:
+    """Return mean, variance and mean square of each column; NaN where nothing has weight."""
+    mean, var, square = zip(*((one.mean, one.var, one.square) for one in fit.summaries), strict=True)
+    return np.array(mean), np.array(var), np.array(square)
 
 
 def _check_plain_statistics(fit: Learnt) -> None:
-    moments = [_moments(column) for column in fit.columns]
-    mean, var, square = (np.array([one[k] for one in moments]) for k in range(3))
+    mean, var, square = _moments(fit)
     slack, size = (TERMS + 8 * fit.n) * DOUBLE, np.sqrt(square)
     _check_statistics(
         fit, mean, var, slack * size, 4 * slack * np.where(np.isnan(var), 0, var) + (4 * slack * size) ** 2
@@ -149,7 +122,7 @@ def check_ranges(fit: Learnt) -> float:
     p = fit.p
     fit.require_claim(f"least and largest entries of {p} columns", fit.n, 0.0)
     _check_plain_statistics(fit)
-    low, high = (np.where(np.isfinite(end), end, np.nan) for end in _ends(fit.columns))
+    low, high = (np.where(np.isfinite(end), end, np.nan) for end in _ends(fit))
     fit.compare("the least entry", fit.numbers("data_min_", (p,)), low, 0.0)
     fit.compare("the largest entry", fit.numbers("data_max_", (p,)), high, 0.0)
     spread = (high.astype(np.float64) - low.astype(np.float64)).astype(
@@ -168,7 +141,7 @@ def check_largest(fit: Learnt) -> float:
     p = fit.p
     fit.require_claim(f"largest sizes of {p} columns", fit.n, 0.0)
     _check_plain_statistics(fit)
-    size = np.array([EXTENDED(one.size) if one.entries else EXTENDED(np.nan) for one in fit.columns])
+    size = np.array([one.size for one in fit.summaries])
     fit.compare("the largest size", fit.numbers("max_abs_", (p,)), size, 0.0)
     return fit.compare("the scale", fit.numbers("scale_", (p,)), np.where(size < STILL, 1, size), 0.0)
 

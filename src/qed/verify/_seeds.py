@@ -94,16 +94,15 @@ def side_of_missing(seed: Any, column: Any) -> Array:
     return np.asarray((mixed(stream(seed, column)) & np.uint64(1)) != 0)
 
 
-def drawn_sides(column: Array, seed: int, j: int) -> Array:
-    """Return 0 and 1 for the sides of the threshold that is drawn for a column at a node: its only cut."""
-    known = ~np.isnan(column)
-    if not known.any():
-        return np.zeros(len(column))
-    least, most = column[known].min(), column[known].max()
-    share = float(uniform(stream(np.uint64(seed), np.int64(j))))
-    threshold = least * (1 - share) + most * share
-    threshold = threshold if least <= threshold < most else least
-    if least == most:
-        return np.where(known, 0.0, 1.0)
-    missing_left = bool(side_of_missing(np.uint64(seed), np.int64(j)))
-    return np.where(known, column > threshold, not missing_left).astype(np.float64)
+def drawn_sides(X: Array, seed: int, columns: Array) -> Array:
+    """Return 0 and 1 for the sides of the thresholds that are drawn for columns at a node: the only cut of each."""
+    known = ~np.isnan(X)
+    least, most = np.where(known, X, np.inf).min(axis=0), np.where(known, X, -np.inf).max(axis=0)
+    share = uniform(stream(np.uint64(seed), columns))
+    with np.errstate(invalid="ignore"):
+        threshold = least * (1 - share) + most * share
+    threshold = np.where((threshold >= least) & (threshold < most), threshold, least)
+    missing_left = side_of_missing(np.uint64(seed), columns)
+    sides = np.where(known, threshold < X, ~missing_left)
+    # of a single value, missing entries are the other side
+    return np.where(least == most, ~known, np.where(known.any(axis=0), sides, False)).astype(np.float64)

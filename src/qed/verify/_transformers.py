@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
+from qed.core._validation import is_source
 from qed.verify import _categories, _column_scores, _fillings, _levels, _scales, _words
 from qed.verify._learnt import DOUBLE, Learnt
 from qed.verify._steps import check_steps
@@ -29,7 +30,11 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     found = next((_CHECKS[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in _CHECKS), None)
     if found is None:
         raise CertificateError(f"This checker does not know what {type(model).__name__} learns.")
-    fit = Learnt(model, certificate, X if hasattr(X, "shape") else list(X), y, sample_weight)
+    if is_source(X) and type(model).__name__ not in _STREAMED:
+        raise CertificateError(
+            f"{type(model).__name__} is not checked on a source of chunks. Pass the rows of the fit in memory."
+        )
+    fit = Learnt(model, certificate, X if hasattr(X, "shape") or is_source(X) else list(X), y, sample_weight)
     if model._traits().table:  # noqa: SLF001
         fit.require_columns()
     off = found(fit)
@@ -105,3 +110,4 @@ _CHECKS: dict[str, Callable[[Learnt], float]] = {
     "ThermometerEncoder": _categories.check_levels,
 }
 KNOWN = frozenset(_CHECKS)
+_STREAMED = frozenset({"MaxAbsScaler", "MinMaxScaler", "SimpleImputer", "StandardScaler"})

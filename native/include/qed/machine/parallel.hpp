@@ -42,7 +42,7 @@ class Effort {
     Effort& operator=(const Effort&) = delete;
 
   private:
-    int before_;
+    double before_;
 };
 
 /// How many threads the pool of this process has started so far.

@@ -26,13 +26,22 @@ struct BoostRules {
     std::vector<std::vector<Index>> groups;  ///< columns that may meet on a path; empty for all
 };
 
-/// Slopes and curvatures by row of the table; `counts` null for ones.
+/// Slopes and curvatures of one class, `stride` numbers from row to row, before weights (null for ones); `counts` null
+/// for ones.
 struct BoostRows {
-    const double* slope;
-    const double* curvature;
+    const double* slopes;
+    const double* curvatures;
+    Index stride;
+    const double* weights;
     const std::uint32_t* counts;
-    const std::uint32_t* rows;  ///< rows to learn from, ascending; null for all
     Index count;
+
+    [[nodiscard]] double slope(Index row) const noexcept {
+        return weights == nullptr ? slopes[row * stride] : slopes[row * stride] * weights[row];
+    }
+    [[nodiscard]] double curvature(Index row) const noexcept {
+        return weights == nullptr ? curvatures[row * stride] : curvatures[row * stride] * weights[row];
+    }
 };
 
 struct BoostTree {
@@ -40,9 +49,12 @@ struct BoostTree {
     std::vector<Index> by_set;            ///< inner nodes that look at categories
     std::vector<std::uint32_t> sets;      ///< sixteen words for each
     std::vector<double> low, high;        ///< by leaf: what constraints allow, before the rate
-    std::vector<std::int32_t> leaf;       ///< by row of the table: its leaf; -1 for rows not learnt from
+    std::vector<std::int32_t> leaf;       ///< by row, where no scores are given: its leaf
 };
 
-BoostTree grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules);
+/// The trees of a round, one for each of the classes whose numbers lie side by side in `rows`; tree k is drawn by
+/// seed + k. What they predict is added to `scores` (rows × classes) unless that is null.
+std::vector<BoostTree> grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules,
+                                    double* scores);
 
 }  // namespace qed

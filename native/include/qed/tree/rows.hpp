@@ -52,9 +52,10 @@ struct TreeArena {
 
 class TreeRows {
   public:
-    /// `weights` by place, or null for ones; whole weights let entropies be looked up.
-    TreeRows(const TreeTargets& y, const TreeLimits& limits, const std::uint32_t* rows, Index count,
-             const double* weights, bool is_whole);
+    /// Memory for trees of at most so many rows, grown one after the other.
+    TreeRows(const TreeTargets& y, const TreeLimits& limits, Index most, bool has_weights);
+    /// Starts a tree. `weights` by place, or null for ones; whole weights let entropies be looked up.
+    void start(const std::uint32_t* rows, Index count, const double* weights, bool is_whole);
 
     [[nodiscard]] Index count() const noexcept { return count_; }
     [[nodiscard]] std::uint32_t* rows_of(const TreeNode& node) const noexcept {
@@ -87,12 +88,12 @@ class TreeRows {
         ScratchArray<double> weights, numbers;
     };
     [[nodiscard]] bool is_absolute() const noexcept { return y_.criterion == Criterion::absolute; }
-    [[nodiscard]] Copy make_copy() const;
+    [[nodiscard]] Copy make_copy(Index most) const;
     void pull(const TreeNode& node, const NodeRows& rows, const double* values) const;
 
     const TreeTargets& y_;
     const TreeLimits& limits_;
-    Index count_;
+    Index count_ = 0;
     bool has_weights_;
     Copy copies_[2];
     ScratchArray<double> pulls_;

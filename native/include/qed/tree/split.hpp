@@ -69,7 +69,8 @@ struct BinSums {
 TreeCut best_bin(const SplitView& node, const SplitRule& rule, const BinSums& bins);
 
 /// What it gains to send the rows whose value is at most a threshold to the left, for sums of one number a row. None is
-/// missing; `first` is the place of the first row.
+/// missing; `first` is the place of the first row. Behind the values follow NaN, one vector of them; pulls and weights can
+/// be read as far.
 TreeCut by_threshold(const SplitView& node, const SplitRule& rule, Index first, const double* values, double threshold);
 
 /// What it gains to send the rows at `count` places to the left. Not for absolute errors.

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from qed.core._errors import InvalidParameter
+from qed.core._jobs import cluster_map
 from qed.data.executors._local import Executor, Remote, Serial, Threads
 
 if TYPE_CHECKING:
@@ -41,9 +42,11 @@ def executor(where: Any) -> Iterator[Executor]:
     """
     runs = as_executor(where)
     token = _chosen.set(runs)
+    tasks = cluster_map.set(runs.map_tasks if isinstance(runs, Remote) else None)
     try:
         yield runs
     finally:
+        cluster_map.reset(tasks)
         _chosen.reset(token)
         if runs is not where and isinstance(runs, Remote):
             runs.close()

@@ -100,7 +100,13 @@ class DaskExecutor(Remote):
             if waiting and client.status == "running":
                 client.cancel([future for future, _ in waiting])
 
-    def _submit(self, function: Callable[[A], B], items: list[A]) -> list[tuple[Any, str]]:
+    def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
+        """Apply a function that holds much: it is sent once, to every worker."""
+        _require_running(self._client)
+        (held,) = self._client.scatter([function], broadcast=True, hash=False)
+        yield from self.map(held, items)
+
+    def _submit(self, function: Any, items: list[A]) -> list[tuple[Any, str]]:
         if items and isinstance(innermost(items[0]), DelayedPart):
             tasks = [_loaded(function, item) for item in items]
             futures = self._client.compute(tasks)
@@ -286,7 +292,7 @@ class ArrayLayout:
     @property
     def schema(self) -> Schema:
         """The columns, which have no names."""
-        return Schema(None, self.n_features, self.n_targets, self.dtype)
+        return Schema(None, self.n_features, self.n_targets, self.dtype, "weight" in self.roles)
 
     def chunks(self, data: Sequence[Any], label: str) -> Iterator[Chunk]:
         """Cut blocks into chunks."""

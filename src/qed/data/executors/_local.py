@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -23,13 +24,18 @@ class Executor(Protocol):
         ...
 
 
-class Remote:
-    """An executor in other processes. A fold hands it parts of a source, which are read there, in place of chunks read here.
+class Remote(ABC):
+    """An executor in other processes. A fold hands it parts of a source, which are read there, in place of chunks read here."""
 
-    A class of this kind has ``map`` as well.
-    """
+    @abstractmethod
+    def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
+        """Apply the function to each item, in order, holding only a few items at a time."""
 
-    def close(self) -> None:
+    def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
+        """Do the same with a function that holds much, such as the rows that models are compared on."""
+        return self.map(function, items)
+
+    def close(self) -> None:  # noqa: B027  (most have nothing to end)
         """End what the executor itself has opened."""
 
 

@@ -199,6 +199,8 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "qed.model_selection.DummyRegressor": {"predict": _composites.usual_number},
     "qed.model_selection.GridSearchCV": _BEST,
+    "qed.model_selection.HalvingGridSearchCV": _BEST,
+    "qed.model_selection.HalvingRandomSearchCV": _BEST,
     "qed.model_selection.LookupClassifier": _defined(predict=_nearest.lookup),
     "qed.model_selection.RandomizedSearchCV": _BEST,
     "qed.naive_bayes.BernoulliNB": _bayes(_densities.presence, linear=True),

@@ -9,7 +9,7 @@ import numpy as np
 from qed.verify._answers._compare import Labels, Numbers, both, dense, refuse, require, sigmoid, softmax, table_of
 from qed.verify._answers._entries import columns_of, places_of
 from qed.verify._boosting import leaf_of, trees_of
-from qed.verify._forests import levels_of, nodes_of
+from qed.verify._forest_nodes import levels_of, nodes_of
 from qed.verify._random_trees import usual_length
 from qed.verify._rows import EXTENDED
 

@@ -1,0 +1,163 @@
+"""Nonnegative factors, checked: the codes that belong to the components, the objective, and what steps could still gain.
+
+Codes for squared error are found by exact steps along one component for all rows at once, in an order of its own; those for other
+divergences by as many multiplicative steps as the model takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._rows import read, read_data
+from qed.verify._same_data import look, require_same_data
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.certificates import StationaryCertificate
+
+Array = np.ndarray[Any, Any]
+NEAR = 1e-6  # of the null objective: codes that are found anew agree to far more
+FLOOR = float(np.finfo(np.float32).eps)
+STEPS = {True: "change of a single entry of codes or components", False: "multiplicative step of the components"}
+NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
+
+
+def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    """Find codes anew; raise CertificateError when objective or gap are not as stated."""
+    rows = read(model, X, None, sample_weight)
+    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    x = dense(model, X)
+    H = np.asarray(model.components_, dtype=np.float64)
+    if H.shape != (model.n_components_, rows.p) or not np.all(H >= 0) or model.n_components_ != _asked(model, rows.p):
+        refuse(model, "its components have a negative entry, or other shapes than its columns give them")
+    lengths = np.sqrt(np.sum(H * H, axis=1))
+    if not np.all(np.abs(model.component_norms_ - lengths) <= 1e-9 * lengths):
+        refuse(model, "the lengths of its components are others than stated")
+    beta = NAMES[model.beta_loss] if isinstance(model.beta_loss, str) else float(model.beta_loss)
+    same = model.alpha_W if model.alpha_H == "same" else model.alpha_H
+    on_W, on_H, ratio = rows.p * model.alpha_W, len(x) * same, model.l1_ratio
+    if beta == 2:
+        W = nonnegative_codes(x @ H.T, H @ H.T, on_W * ratio, on_W * (1 - ratio))
+        error, gap = _squared(x, W, H, (on_W, on_H, ratio))
+        null = float(np.sum(x * x)) / 2
+    else:
+        steps = getattr(model, "transform_max_iter", None) or model.max_iter
+        W = _multiplied_codes(x, H, beta, (on_W * ratio, on_W * (1 - ratio)), steps)
+        error = _divergence(x, W @ H, beta)
+        after = _multiplied_components(x, W, H, beta, (on_H * ratio, on_H * (1 - ratio)))
+        gap = error + _penalty(H, on_H, ratio) - _divergence(x, W @ after, beta) - _penalty(after, on_H, ratio)
+        null = _divergence(x, np.full(x.shape, x.mean()), beta)
+    objective = error + _penalty(W, on_W, ratio) + _penalty(H, on_H, ratio)
+    size = max(null, objective)
+    require_stated(model, certificate, STEPS[beta == 2], (objective, null, gap), NEAR * size)
+    if not abs(model.reconstruction_err_**2 / 2 - error) <= NEAR * size:
+        refuse(model, f"its reconstruction error is {np.sqrt(2 * error):.8g}, not {model.reconstruction_err_:.8g}")
+    return Verdict(certificate.statement, objective, max(gap, 0.0), NEAR * size, certificate.gap)
+
+
+def require_stated(
+    model: Any, certificate: StationaryCertificate, step: str, found: tuple[float, float, float], near: float
+) -> None:
+    """Hold objective, that of the null model, and the gap against a certificate."""
+    objective, null, gap = found
+    if certificate.step != step or certificate.radius != 0 or certificate.curvature != 0:
+        refuse(model, f"it speaks of another step than a {step}")
+    if not abs(objective - certificate.objective) <= near:
+        refuse(model, f"its objective is {objective:.10g}, not {certificate.objective:.10g}")
+    if not abs(null - certificate.null_objective) <= near:
+        refuse(model, f"the null model has an objective of {null:.10g}, not {certificate.null_objective:.10g}")
+    if not gap <= certificate.gap + near:
+        refuse(model, f"a step lowers the objective by {gap:.3g}, and at most {certificate.gap:.3g} is claimed")
+    if not certificate.rounding <= max(certificate.gap, near):
+        refuse(model, "its rounding is more than its gap")
+
+
+def dense(model: Any, X: Any) -> Array:
+    """Return all rows as doubles."""
+    table = read_data(model, X, None, None).X
+    return np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), dtype=np.float64)
+
+
+def refuse(model: Any, words: str) -> NoReturn:
+    """Say what is wrong."""
+    raise CertificateError(
+        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
+        " Fit again."
+    )
+
+
+def _asked(model: Any, p: int) -> int:
+    given = model.n_components
+    custom = model.init == "custom" and given in ("auto", None)
+    return len(model.components_) if custom else p if given in ("auto", None) else int(given)
+
+
+def nonnegative_codes(P: Array, G: Array, l1: float, l2: float) -> Array:
+    """Minimise w'(G + l2)w / 2 - (p - l1)'w over w >= 0 for all rows p of P, one component at a time."""
+    W = np.zeros_like(P)
+    curvature = np.diag(G) + l2
+    last = np.inf
+    for sweep in range(50_000):
+        moved = 0.0
+        for j in np.flatnonzero(curvature > 0):
+            best = np.maximum(W[:, j] - (W @ G[:, j] + l2 * W[:, j] - P[:, j] + l1) / curvature[j], 0.0)
+            moved += curvature[j] / 2 * float(np.sum((best - W[:, j]) ** 2))
+            W[:, j] = best
+        size = float(np.sum(P * W)) + 1e-300
+        if moved <= 1e-13 * size or (sweep > 500 and moved <= 1e-10 * size and moved >= last):
+            break
+        last = moved
+    return W
+
+
+def _squared(x: Array, W: Array, H: Array, penalty: tuple[float, float, float]) -> tuple[float, float]:
+    """Return half the squared error, and what single entries gain, each alone, summed."""
+    on_W, on_H, ratio = penalty
+    rest = W @ H - x
+    gain = 0.0
+    for factor, slope, squares, strength in (
+        (W, rest @ H.T, np.sum(H * H, axis=1), on_W),
+        (H.T, rest.T @ W, np.sum(W * W, axis=0), on_H),
+    ):
+        steep = slope + strength * (ratio + (1 - ratio) * factor)
+        curvature = np.maximum(squares + strength * (1 - ratio), np.finfo(float).tiny)
+        lower = np.maximum(factor - steep / curvature, 0.0)
+        gain += float(np.sum(np.maximum(steep * (factor - lower) - curvature / 2 * (factor - lower) ** 2, 0)))
+    return float(np.sum(rest * rest)) / 2, gain
+
+
+def _penalty(factor: Array, strength: float, ratio: float) -> float:
+    return strength * float(ratio * np.sum(factor) + (1 - ratio) / 2 * np.sum(factor * factor))
+
+
+def _divergence(x: Array, y: Array, beta: float) -> float:
+    y = np.maximum(y, FLOOR)
+    if beta == 1:
+        some = x > 0
+        return max(float(np.sum(x[some] * np.log(x[some] / y[some])) - np.sum(x) + np.sum(y)), 0.0)
+    if beta == 0:
+        return float(np.sum(x / y - np.log(x / y) - 1))
+    return float(np.sum((x**beta + (beta - 1) * y**beta - beta * x * y ** (beta - 1)) / (beta * (beta - 1))))
+
+
+def _exponent(beta: float) -> float:
+    return 1 / (2 - beta) if beta < 1 else 1.0 if beta <= 2 else 1 / (beta - 1)
+
+
+def _multiplied_codes(x: Array, H: Array, beta: float, penalty: tuple[float, float], steps: int) -> Array:
+    k = len(H)
+    W = np.sqrt(np.maximum(x.mean(axis=1, keepdims=True), FLOOR) / k) * np.ones((1, k))
+    for _ in range(steps):
+        y = np.maximum(W @ H, FLOOR)
+        down = y ** (beta - 1) @ H.T + penalty[0] + penalty[1] * W
+        W = W * ((x * y ** (beta - 2)) @ H.T / np.maximum(down, FLOOR)) ** _exponent(beta)
+    return np.asarray(W)
+
+
+def _multiplied_components(x: Array, W: Array, H: Array, beta: float, penalty: tuple[float, float]) -> Array:
+    y = np.maximum(W @ H, FLOOR)
+    down = W.T @ y ** (beta - 1) + penalty[0] + penalty[1] * H
+    return np.asarray(H * (W.T @ (x * y ** (beta - 2)) / np.maximum(down, FLOOR)) ** _exponent(beta))

@@ -1,0 +1,87 @@
+"""Kernel principal components: the dual form, new points, pre-images, and agreement with PCA and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import decomposition as theirs
+
+import qed
+from qed.core import InvalidData
+from qed.decomposition import PCA, KernelPCA
+from qed.metrics import pairwise_kernels
+
+rng = np.random.default_rng(4)
+X = rng.standard_normal((60, 4)) @ rng.standard_normal((4, 4))
+ANGLE = rng.uniform(0, 2 * np.pi, 80)
+RINGS = np.column_stack([np.cos(ANGLE), np.sin(ANGLE)]) * np.where(np.arange(80) < 40, 1.0, 3.0)[:, None]
+
+
+def centred(K):
+    J = np.eye(len(K)) - 1 / len(K)
+    return J @ K @ J
+
+
+@pytest.mark.covers("DIM-15", "DIM-16", "DIM-17")
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_directions_have_unit_length_in_feature_space_and_scores_are_scaled_eigenvectors(kernel):
+    model = KernelPCA(3, kernel=kernel, gamma=0.2, degree=2).fit(X)
+    options = {"gamma": 0.2, "degree": 2, "coef0": 1}
+    K = centred(pairwise_kernels(X, metric=kernel, filter_params=True, **options))
+    values, V = model.eigenvalues_, model.eigenvectors_
+    A = V / np.sqrt(values)
+    np.testing.assert_allclose(A.T @ K @ A, np.eye(3), atol=1e-10)  # squared lengths of the directions are one
+    np.testing.assert_allclose(np.diag(A.T @ K @ K @ A), values, rtol=1e-9)  # the objective is the eigenvalue
+    np.testing.assert_allclose(model.transform(X), V * np.sqrt(values), atol=1e-8 * np.sqrt(values[0]))
+    assert np.linalg.eigvalsh(K)[::-1][:3] == pytest.approx(values)
+    assert abs(V[:, 0] @ V[:, 0] - 1) < 1e-12  # eigenvectors themselves are no scores
+    assert qed.verify(model, X).holds
+
+
+@pytest.mark.covers("DIM-18")
+def test_the_linear_kernel_gives_the_scores_of_pca():
+    ours, other = KernelPCA(4).fit(X), PCA(4).fit(X)
+    np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(other.transform(X)), atol=1e-8)
+    np.testing.assert_allclose(ours.eigenvalues_ / (len(X) - 1), other.explained_variance_)
+
+
+@pytest.mark.covers("DIM-19")
+def test_one_column_can_have_many_components():
+    column = np.linspace(0, 3, 12)[:, None]
+    model = KernelPCA(kernel="rbf", gamma=30.0).fit(column)
+    assert len(model.eigenvalues_) == 11  # one less than rows: centring takes one away
+
+
+@pytest.mark.covers("DIM-34")
+def test_products_alone_find_the_components_of_many_rows():
+    many = rng.standard_normal((620, 3))
+    model = KernelPCA(4, kernel="rbf", random_state=0).fit(many)
+    values = np.linalg.eigvalsh(centred(pairwise_kernels(many, metric="rbf")))[::-1]
+    assert model.solver_used_ == "krylov"
+    np.testing.assert_allclose(model.eigenvalues_, values[:4], rtol=1e-7)
+    assert values[:4].sum() - model.eigenvalues_.sum() <= model.certificate_.gap
+    assert qed.verify(model, many).holds
+
+
+def test_rings_are_told_apart_and_rows_come_back():
+    given = {"n_components": 2, "kernel": "rbf", "gamma": 0.7, "fit_inverse_transform": True, "alpha": 0.01}
+    model, other = KernelPCA(**given).fit(RINGS), theirs.KernelPCA(**given).fit(RINGS)
+    np.testing.assert_allclose(np.abs(model.transform(RINGS)), np.abs(other.transform(RINGS)), atol=1e-8)
+    back = model.inverse_transform(model.transform(RINGS))
+    np.testing.assert_allclose(back, other.inverse_transform(other.transform(RINGS)), atol=1e-6)
+    full = KernelPCA(20, kernel="rbf", gamma=0.7, fit_inverse_transform=True, alpha=1e-6).fit(RINGS)
+    assert np.abs(full.inverse_transform(full.transform(RINGS)) - RINGS).max() < 0.1
+
+
+def test_a_given_kernel_a_function_and_what_is_no_kernel():
+    K = pairwise_kernels(X, metric="rbf")
+    given = KernelPCA(2, kernel="precomputed").fit(K)
+    plain = KernelPCA(2, kernel="rbf").fit(X)
+    function = KernelPCA(2, kernel=lambda a, b: np.exp(-np.sum((a - b) ** 2) / 4)).fit(X)
+    for other in (given, function):
+        np.testing.assert_allclose(other.eigenvalues_, plain.eigenvalues_)
+    np.testing.assert_allclose(given.transform(K), plain.transform(X), atol=1e-9)
+    with pytest.raises(InvalidData, match="negative eigenvalues"):
+        KernelPCA(2, kernel="precomputed").fit(-K)
+    with pytest.raises(InvalidData, match="fit_inverse_transform"):
+        plain.inverse_transform(np.ones((1, 2)))
