@@ -60,6 +60,8 @@ class Worker:
         """What is timed: as the row says for libraries with scikit-learn's names, as the adapter says otherwise."""
         if self.problem.run is not None:
             library = getattr(self.adapter, "LIBRARY", None)
+            if self.rival in self.problem.peers:
+                library = self.adapter.PACKAGE
             return None if library is None else self.problem.run(library, dict(self.problem.params))
         make = getattr(self.adapter, "workflow", None)
         return None if make is None else make(self.problem.task, **self.problem.params)

@@ -466,6 +466,20 @@ def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.AgglomerativeClustering(3, linkage="complete", metric="cosine"), layout="float32")
     add(lambda: cluster.DivisiveClustering(3, metric="chebyshev"), layout="pandas")
     add(lambda: cluster.FeatureAgglomeration(2, linkage="average", metric="correlation"))
+    add(lambda: cluster.DBSCAN(1.0, min_samples=3), weight="counts")
+    add(lambda: cluster.DBSCAN(0.8, min_samples=2, metric="cosine"), layout="float32")
+    for options in ({}, {"cluster_method": "dbscan", "eps": 1.5}, {"metric": "manhattan", "max_eps": 2.0}):
+        add(lambda options=options: cluster.OPTICS(min_samples=3, **options))
+    for options in (
+        {},
+        {"cluster_selection_method": "leaf"},
+        {"store_centers": "both"},
+        {"allow_single_cluster": True},
+    ):
+        add(lambda options=options: cluster.HDBSCAN(3, min_samples=2, **options))
+    add(lambda: cluster.KMedoids(3, metric="manhattan", random_state=0), weight="counts")
+    for affinity in ("nearest_neighbors", "laplacian"):
+        add(lambda affinity=affinity: cluster.SpectralClustering(2, affinity=affinity, random_state=0))
 
 
 def _mixtures(add: Callable[..., None]) -> None:
@@ -724,6 +738,13 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: M.GridSearchCV(scaled(), {"m1__alpha": [0.1, 10.0]}, cv=3))
     add(lambda: M.GridSearchCV(L.LogisticRegression(), {"C": [0.1, 1.0]}, cv=3), target="three", weight="counts")
     add(_two(C.Pipeline, P.StandardScaler, lambda: M.GridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0]}, cv=2)))
+    add(lambda: M.FixedThresholdClassifier(L.LogisticRegression(), threshold=0.2), target="two")
+    add(
+        lambda: M.TunedThresholdClassifierCV(L.LogisticRegression(), cv=3, scoring="accuracy"),
+        target="two",
+        weight="counts",
+    )
+    add(lambda: M.TunedThresholdClassifierCV(svm.LinearSVC(), cv=2, thresholds=9), target="two")
     add(lambda: M.HalvingGridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0, 10.0, 50.0]}, factor=2, cv=2, random_state=0))
     add(
         lambda: M.HalvingRandomSearchCV(

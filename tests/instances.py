@@ -97,11 +97,15 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     # seeded, and as many clusters as few rows can have
     **dict.fromkeys(
-        ("BisectingKMeans", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans"), lambda kind: kind(3, random_state=0)
+        ("BisectingKMeans", "KMedoids", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans", "SpectralClustering"),
+        lambda kind: kind(3, random_state=0),
     ),
     "GraphicalLassoCV": lambda kind: kind(cv=2, alphas=2, n_refinements=1),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
+    "FixedThresholdClassifier": lambda kind: kind(LogisticRegression()),
+    # scikit-learn's checks ask that labels follow the sign of decision_function, which is what another threshold changes
+    "TunedThresholdClassifierCV": lambda kind: kind(LogisticRegression(), cv=3, thresholds=[0.5]),
     "HalvingGridSearchCV": lambda kind: kind(
         Ridge(), SMALL, cv=2, random_state=0, min_resources=5, error_score="raise"
     ),

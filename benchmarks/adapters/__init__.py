@@ -2,7 +2,7 @@
 
 The estimator follows scikit-learn's conventions: fit, predict, coef_, intercept_. `estimator` returns None where the
 library has no such method. `score(task)` gives a function of truth and prediction, or None. `workflow(task)`, where a rival
-has it, gives a function of table and target, or None.
+has it, gives a function of table and target, or None. `PACKAGE` is what a row that names the rival as a peer imports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ import subprocess
 import sys
 from types import ModuleType
 
-RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq", "celer", "skglm", "polars_frames", "scipy_by_hand")
+RIVALS = (
+    "ours",
+    "scikit_learn",
+    "intelex",
+    "lightgbm",
+    "xgboost",
+    "numpy_lstsq",
+    "celer",
+    "skglm",
+    "polars_frames",
+    "scipy_by_hand",
+)
 
 
 def adapter(name: str) -> ModuleType:

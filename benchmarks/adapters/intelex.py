@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 NAME = "intelex"
+PACKAGE = "sklearnex"
 
 
 def versions() -> dict[str, str]:

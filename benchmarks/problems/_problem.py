@@ -81,6 +81,7 @@ class Problem:
     # table and target to time (None where it lacks what it needs); and what it should return, by definition.
     run: Callable[[str, dict[str, Any]], Callable[[Any, Any], Any] | None] | None = None
     expected: Callable[[Data, dict[str, Any]], Any] | None = None
+    peers: tuple[str, ...] = ()  # rivals, beside those with scikit-learn's names, whose package `run` knows
     is_ceiling: bool = False  # whether a result below the expected one is as good
 
     def data(self, scale: float = 1.0) -> Data:

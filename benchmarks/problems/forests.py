@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import tempfile
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,14 +31,30 @@ def labels(rng: np.random.Generator, n: int, p: int) -> Data:
     return Data(X, (scores(X) + 0.65 * rng.logistic(size=n) > 0).astype(np.int64))
 
 
+# Histogram boosting of other libraries, at the rounds, leaves, bins and learning rate of scikit-learn's defaults.
+LEAVES = {"n_estimators": 100, "learning_rate": 0.1, "max_bin": 255, "n_jobs": -1}
+PEERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "lightgbm": ("LGBMClassifier", {**LEAVES, "num_leaves": 31, "verbose": -1}),
+    "xgboost": ("XGBClassifier", {**LEAVES, "max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide"}),
+}
+
+
+def maker(task: str, library: str, params: dict[str, Any]) -> Callable[[], Any]:
+    """A function that makes a model which uses all threads."""
+    if library in PEERS:
+        name, own = PEERS[library]
+        return partial(getattr(import_module(library), name), random_state=0, **own)
+    jobs = {"n_jobs": -1} if library != "qed" and "Hist" not in task else {}
+    return partial(model_of(library, "ensemble", task), **{"random_state": 0, **params}, **jobs)
+
+
 def held_out(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
     """A function of table and target: a model fitted on the first rows, and its mean error on the others."""
-    kind = model_of(library, "ensemble", task)
-    jobs = {"n_jobs": -1} if library == "sklearn" and "Hist" not in task else {}
+    make = maker(task, library, params)
 
     def work(X: Any, y: Any) -> float:
         at = len(X) - int(HELD * len(X))
-        model = kind(**{"random_state": 0, **params}, **jobs).fit(X[:at], y[:at])
+        model = make().fit(X[:at], y[:at])
         return error_of(task, model.predict_proba(X[at:])[:, 1], y[at:])
 
     return work
@@ -52,6 +72,30 @@ def one_by_one(task: str, library: str, params: dict[str, Any]) -> Callable[[Any
         return error_of(task, np.array(found), y[at : at + 100])
 
     return work
+
+
+def file_size(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """A function that writes a model, fitted by the first call, to a file, and gives its size in MB."""
+    make, kept = maker(task, library, params), []
+
+    def work(X: Any, y: Any) -> float:
+        if not kept:
+            kept.append(make().fit(X, y))
+        if library != "qed":
+            return len(pickle.dumps(kept[0], protocol=5)) / 1e6
+        from qed.core import save
+
+        with tempfile.TemporaryDirectory() as folder:
+            save(kept[0], Path(folder) / "forest.qed")
+            return (Path(folder) / "forest.qed").stat().st_size / 1e6
+
+    return work
+
+
+def eighth_of_a_pickle(task: str, data: Data, params: dict[str, Any]) -> Any:
+    """An eighth of the size of scikit-learn's pickle, from a twentieth of the trees."""
+    few = {**params, "n_estimators": 5, "random_state": 1}
+    return [file_size(task, "sklearn", few)(data.X, data.y) * 20 / 8]
 
 
 def error_of(task: str, p: np.ndarray, y: np.ndarray) -> float:
@@ -79,6 +123,14 @@ def single_rows_of_others(task: str, data: Data, params: dict[str, Any]) -> Any:
 
 def row(name: str, title: str, shape: tuple[int, int], task: str, **params: Any) -> Problem:
     run, want = partial(held_out, task), partial(as_others_reach, task)
+    peers = ("lightgbm", "xgboost") if task == BOOSTING else ("intelex",)
+    return Problem(
+        name, title, shape, labels, task, params, "workflow", run=run, expected=want, peers=peers, is_ceiling=True
+    )
+
+
+def stored(name: str, title: str, shape: tuple[int, int], task: str, **params: Any) -> Problem:
+    run, want = partial(file_size, task), partial(eighth_of_a_pickle, task)
     return Problem(name, title, shape, labels, task, params, "workflow", run=run, expected=want, is_ceiling=True)
 
 
@@ -104,4 +156,5 @@ PROBLEMS = (
         BOOSTING,
         **ROUNDS,
     ),
+    stored("forest-file", "file of RandomForestClassifier on 1e5×30, written, in MB", (100_000, 30), FOREST),
 )

@@ -52,12 +52,17 @@ Ranked ranked(const nb::object& X, const MaybeArray& s, Index most, const std::s
 
 nb::tuple forest(const Ranked& x, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
                  const MaybeArray& share, const std::tuple<Index, Index, Index, double, double, Index, Index>& limits,
-                 const std::tuple<bool, Index, Index, Index, bool, std::uint64_t>& rules) {
+                 const std::tuple<bool, Index, Index, Index, bool, std::uint64_t>& rules, const nb::object& monotone) {
     const TreeTargets targets = targets_of(criterion, width, y, s, x.table.rows());
     const double* const shares = vector(share, "share", x.table.rows());
     const auto [depth, split, leaf, leaf_weight, decrease, leaves, features] = limits;
     const auto [is_random, first, trees, draws, balances, seed] = rules;
-    const TreeLimits own{depth, split, leaf, leaf_weight, decrease, leaves, features, is_random, seed};
+    TreeLimits own{depth, split, leaf, leaf_weight, decrease, leaves, features, is_random, seed};
+    Array directions;
+    if (!monotone.is_none()) {
+        directions = nb::cast<Array>(monotone);
+        own.monotone = numbers_of<std::int8_t>(directions, "monotone", x.table.columns());
+    }
     require(!balances || targets.codes != nullptr, "only classes are balanced");
     std::vector<ForestTree> grown;
     run([&] { grown = grow_forest(x.table, targets, shares, own, {first, trees, draws, balances, seed}); });
@@ -281,7 +286,7 @@ void bind_ensemble(nb::module_& module) {
     nb::class_<Ranked>(module, "RankedTable");
     module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"));
     module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
-               arg("share").none(), arg("limits"), arg("rules"));
+               arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none());
     module.def("grow_boosted", &boosted, arg("x"), arg("classes"), arg("rows"), arg("scores").none(), arg("rule"),
                arg("monotone").none(), arg("by_category").none(), arg("groups"));
     module.def("loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"));

@@ -105,6 +105,7 @@ _ALIASES = {
     "pipeline": "compose",
     "random_projection": "decomposition",
     "utils": "core",
+    "utils.class_weight": "core",
     "utils.validation": "core",
 }
 _aliases.install({f"qed.{theirs}": f"qed.{ours}" for theirs, ours in _ALIASES.items()})

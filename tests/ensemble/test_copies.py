@@ -63,6 +63,17 @@ def test_medians_predict_as_well_as_scikit_learn(loss: str) -> None:
     assert np.mean(ours) > np.mean(theirs) - 0.05
 
 
+def test_whole_weights_are_repetitions_of_rows_that_are_drawn() -> None:
+    X, y = table(40)
+    s = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    rows = np.repeat(np.arange(len(y)), s.astype(int))
+    for seed in range(5):  # the same shares of the same number of draws
+        weighted = AdaBoostRegressor(n_estimators=4, random_state=seed).fit(X, y, s)
+        repeated = AdaBoostRegressor(n_estimators=4, random_state=seed).fit(X[rows], y[rows])
+        np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-12)
+    assert qed.verify(weighted, X, y, s)
+
+
 def test_a_perfect_copy_ends_the_rounds_and_a_useless_one_is_refused() -> None:
     X, y = table(50)
     assert len(AdaBoostClassifier(DecisionTreeClassifier()).fit(X, y > 0).estimators_) == 1

@@ -85,6 +85,42 @@ def test_held_out_scores_are_those_of_scikit_learn(kind: Any) -> None:
     assert np.mean(scores[0]) > np.mean(scores[1]) - 0.01
 
 
+@pytest.mark.parametrize("weighted", [None, "any"])
+@pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
+def test_predictions_rise_and_fall_as_asked(kind: Any, weighted: str | None) -> None:
+    X, y = table()
+    y = y if "Regressor" in kind.__name__ else (y > 0).astype(int)
+    s = weights(weighted, len(y))
+    model = kind(n_estimators=6, random_state=0, monotonic_cst=[1, -1] + [0] * (X.shape[1] - 2)).fit(X, y, s)
+    free = kind(n_estimators=6, random_state=0).fit(X, y, s)
+    rng = np.random.default_rng(1)
+    low, high = X + rng.normal(size=X.shape), np.zeros_like(X)
+    for column, sign in ((0, 1), (1, -1)):
+        high[:] = low
+        high[:, column] += rng.exponential(size=len(X))
+        gaps = [sign * (score(high) - score(low)) for score in (scores_of(model), scores_of(free))]
+        assert gaps[0].min() >= -1e-12
+        assert gaps[1].min() < -0.01
+    assert qed.verify(model, X, y, s)
+    model.trees_.value[:] = model.trees_.value[::-1].copy()
+    with pytest.raises(CertificateError):
+        qed.verify(model, X, y, s)
+
+
+def scores_of(model: Any) -> Any:
+    """Return the share of the second label, or the number, as a function of rows."""
+    return model.predict if not hasattr(model, "predict_proba") else lambda rows: model.predict_proba(rows)[:, 1]
+
+
+def test_directions_of_several_labels_and_targets_are_refused() -> None:
+    X, y = table()
+    several = np.column_stack([y, -y])
+    with pytest.raises(InvalidParameter, match="multiclass"):
+        RandomForestClassifier(monotonic_cst=[1] + [0] * (X.shape[1] - 1)).fit(X, np.digitize(y, [-1, 0, 1]))
+    with pytest.raises(InvalidParameter, match="several targets"):
+        RandomForestRegressor(monotonic_cst=[1] + [0] * (X.shape[1] - 1)).fit(X, several)
+
+
 @pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
 def test_threads_change_nothing(kind: Any) -> None:
     X, y = table()

@@ -241,6 +241,118 @@ SNIPPETS = {
         from sklearn.naive_bayes import GaussianNB
         sizes, train, test = learning_curve(GaussianNB(), X, y, cv=5, shuffle=True, random_state=0)
         assert test.shape == (5, 5)""",
+    "halving search": """
+        from sklearn.experimental import enable_halving_search_cv
+        from sklearn.model_selection import HalvingGridSearchCV, HalvingRandomSearchCV
+        from sklearn.neighbors import KNeighborsClassifier
+        search = HalvingGridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5, 9]}, random_state=0, factor=2).fit(X, y)
+        assert search.best_score_ > 0.8 and search.n_resources_[-1] > search.n_resources_[0]
+        drawn = HalvingRandomSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, random_state=0).fit(X, y)
+        assert drawn.predict(X).shape == (150,)""",
+    "threshold": """
+        from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+        from sklearn.linear_model import LogisticRegression
+        a, b = load_breast_cancer(return_X_y=True)
+        model = TunedThresholdClassifierCV(LogisticRegression(max_iter=5000), scoring="f1").fit(a, b)
+        assert 0 < model.best_threshold_ < 1 and model.score(a, b) > 0.9
+        careful = FixedThresholdClassifier(LogisticRegression(max_iter=5000), threshold=0.99).fit(a, b)
+        assert careful.predict(a).mean() < b.mean()""",
+    "permutation test": """
+        from sklearn.model_selection import permutation_test_score
+        from sklearn.naive_bayes import GaussianNB
+        score, others, p = permutation_test_score(GaussianNB(), X, y, n_permutations=9)
+        assert score > 0.9 and p == 0.1""",
+    "bunch and class weights": """
+        from sklearn.utils import Bunch
+        from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+        assert Bunch(a=1).a == 1
+        assert np.allclose(compute_class_weight("balanced", classes=np.unique(y), y=y), 1)
+        assert compute_sample_weight("balanced", [0, 0, 1]).tolist() == [0.75, 0.75, 1.5]""",
+    "weights for one step": """
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+        from sklearn.linear_model import Ridge
+        weights = np.linspace(0.1, 1, len(y))
+        model = make_pipeline(StandardScaler(), Ridge()).fit(X, y, ridge__sample_weight=weights)
+        assert model[-1].coef_.shape == (4,)""",
+    "weights for members": """
+        from sklearn.ensemble import VotingRegressor, StackingRegressor
+        from sklearn.linear_model import Ridge, Lasso
+        members = [("a", Ridge()), ("b", Lasso())]
+        assert VotingRegressor(members).fit(X, y, sample_weight=np.ones(150)).predict(X).shape == (150,)
+        assert StackingRegressor(members).fit(X, y, sample_weight=np.ones(150)).score(X, y) > 0.8""",
+    "weights in a search": """
+        from sklearn.model_selection import GridSearchCV, cross_validate
+        from sklearn.linear_model import Ridge
+        search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}).fit(X, y, sample_weight=np.ones(150))
+        assert search.best_params_["alpha"] in (0.1, 1.0)
+        assert cross_validate(Ridge(), X, y, params={"sample_weight": np.ones(150)})["test_score"].shape == (5,)""",
+    "moons and circles": """
+        from sklearn.datasets import make_moons, make_circles
+        from sklearn.neighbors import KNeighborsClassifier
+        for make in (make_moons, make_circles):
+            a, b = make(200, noise=0.05, random_state=0)
+            assert KNeighborsClassifier().fit(a, b).score(a, b) > 0.95""",
+    "seeds of tutorials": """
+        a, b = make_classification(n_samples=100, random_state=42)
+        assert np.allclose(a[0, :3], [-2.0251, 0.0291, -0.4749], atol=1e-4) and b[:6].tolist() == [0, 0, 1, 1, 0, 0]
+        a, b = make_regression(n_samples=5, n_features=2, random_state=0)
+        assert np.allclose(b, [13.544, 96.172, 67.216, 196.009, 160.829], atol=1e-3)""",
+    "stop words": """
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer, ENGLISH_STOP_WORDS
+        assert "the" in ENGLISH_STOP_WORDS
+        assert set(CountVectorizer(stop_words="english").fit(["the cat sat on the mat"]).vocabulary_) == {"cat", "sat", "mat"}
+        assert TfidfVectorizer(stop_words="english").fit_transform(["a cat", "a dog"]).shape == (2, 2)""",
+    "ranking, more of it": """
+        from sklearn.metrics import ndcg_score, dcg_score
+        assert ndcg_score([[3, 2, 1]], [[0.9, 0.5, 0.1]]) == 1.0
+        assert dcg_score([[3, 2, 1]], [[0.1, 0.5, 0.9]]) < dcg_score([[3, 2, 1]], [[0.9, 0.5, 0.1]])""",
+    "distances, more of it": """
+        from sklearn.metrics import pairwise_distances
+        from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances, rbf_kernel
+        assert np.allclose(pairwise_distances(X[:5]), euclidean_distances(X[:5]))
+        assert np.allclose(np.diag(cosine_similarity(X[:5])), 1) and np.allclose(np.diag(rbf_kernel(X[:5])), 1)""",
+    "shuffle and resample, more of it": """
+        from sklearn.utils import shuffle, resample
+        a, b = shuffle(X, y, random_state=0)
+        assert sorted(b) == sorted(y) and len(resample(X, n_samples=20, random_state=0)) == 20""",
+    "trees as text": """
+        from sklearn.tree import DecisionTreeClassifier, export_text
+        model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+        assert "class" in export_text(model) and model.get_depth() == 2""",
+    "permutation importance": """
+        from sklearn.inspection import permutation_importance
+        from sklearn.linear_model import LogisticRegression
+        found = permutation_importance(LogisticRegression(max_iter=500).fit(X, y), X, y, n_repeats=3, random_state=0)
+        assert found.importances_mean.shape == (4,) and found.importances_mean.max() > 0.1""",
+    "isotonic": """
+        from sklearn.isotonic import IsotonicRegression
+        found = IsotonicRegression(out_of_bounds="clip").fit([1, 2, 3, 4], [1, 3, 2, 4]).predict([0, 2.5, 9])
+        assert np.allclose(found, [1, 2.5, 4])""",
+    "report": """
+        from sklearn.metrics import classification_report, confusion_matrix
+        assert "precision" in classification_report([0, 1, 1], [0, 1, 0])
+        assert confusion_matrix([0, 1, 1], [0, 1, 0]).tolist() == [[1, 0], [1, 1]]""",
+    "time series folds": """
+        from sklearn.model_selection import TimeSeriesSplit, cross_val_score
+        from sklearn.linear_model import Ridge
+        assert cross_val_score(Ridge(), X, y, cv=TimeSeriesSplit(3), scoring="neg_mean_absolute_error").shape == (3,)""",
+    "groups": """
+        from sklearn.model_selection import GroupKFold, cross_val_score
+        from sklearn.naive_bayes import GaussianNB
+        assert cross_val_score(GaussianNB(), X, y, groups=np.arange(150) % 10, cv=GroupKFold(5)).shape == (5,)""",
+    "k-means and silhouette": """
+        from sklearn.cluster import KMeans
+        a, _ = make_blobs(100, centers=3, random_state=0)
+        model = KMeans(3, n_init=5, random_state=0).fit(a)
+        assert model.labels_.shape == (100,) and model.inertia_ > 0""",
+    "explained variance": """
+        from sklearn.decomposition import PCA
+        assert PCA(n_components=2).fit(X).explained_variance_ratio_.sum() > 0.95
+        assert PCA(n_components=0.95).fit(X).n_components_ == 2""",
+    "mixture": """
+        from sklearn.mixture import GaussianMixture
+        assert GaussianMixture(3, random_state=0).fit(X).predict_proba(X).shape == (150, 3)""",
 }
 
 
@@ -250,5 +362,5 @@ def test_snippets_run_after_replacing_the_name(name):
     exec(compile(source.replace("from sklearn", "from qed"), name, "exec"), {"__name__": "snippet"})  # noqa: S102
 
 
-def test_there_are_forty():
-    assert len(SNIPPETS) >= 40
+def test_there_are_sixty():
+    assert len(SNIPPETS) >= 60

@@ -124,6 +124,14 @@ def test_weights_of_a_mixture_are_the_best_on_the_simplex():
     np.testing.assert_allclose(slope[weights > 0.01], 1, atol=1e-2)
 
 
+def test_many_members_that_are_alike_leave_a_few():
+    rng = np.random.default_rng(3)
+    shares = np.tile(rng.beta(4, 2, size=(300, 1)), 40)
+    weights = _blend.weights_of(shares, np.zeros(300), is_number=False)
+    assert weights.sum() == pytest.approx(1)
+    assert 1 <= np.count_nonzero(weights) <= _blend.MOST_MEMBERS
+
+
 def test_an_average_is_judged_by_weights_of_other_folds():
     rng = np.random.default_rng(2)
     y = rng.normal(size=60)

@@ -77,7 +77,8 @@ def _normal(rng: Any, what: str, X: Any, y: Any, s: Any) -> Iterator[Judged]:
                 / weight
             )
             found = mpf(float(model.var_[k, j])) if what == "gaussian" else variance
-            scale = mpf(max(float(np.abs(X[own, j]).max()), 0.0)) * mpf(2) ** -50 + variance**0.5 * mpf(rounding)
+            width = found**0.5 if what == "gaussian" else variance**0.5  # the deviation that the model states
+            scale = mpf(max(float(np.abs(X[own, j]).max()), 0.0)) * mpf(2) ** -50 + width * mpf(rounding)
             worst_mean = max(worst_mean, abs(mpf(float(means[k, j])) - mean) / scale if scale else mpf(0))
             if what == "gaussian":
                 true = variance + mpf(float(model.epsilon_))

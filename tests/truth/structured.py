@@ -236,7 +236,9 @@ def _levelling(rng: Any) -> Iterator[Judged]:
 
     point = np.append(model.coef_, model.intercept_).astype(LD)
     own = value(point[None])[0]
-    slack = 1e-6 * own + 1e-12 * LD(certificate.null_objective)
+    # the objective is stated as float64 computes it: errors of scores, times residuals, of which at most one part counts
+    off = LD(2.0**-49) * (np.abs(A) @ np.abs(point) + np.abs(t))
+    slack = 1e-6 * own + 1e-12 * LD(certificate.null_objective) + q @ (np.minimum(np.abs(A @ point - t), c) * off)
     yield Judged(repr(model), float(slack), float(abs(own - LD(certificate.objective))), "objective")
     if not certificate.radius > 0:
         return

@@ -109,6 +109,11 @@ class SampledGrower {
                 std::swap(drawn_[at(j)], drawn_[at(j + std::min(other, columns_ - j - 1))]);
             }
             Found found{drawn_[at(j)], {}, 0, 0.0};
+            if (limits_.monotone != nullptr) {
+                rule_.direction = limits_.monotone[found.column];
+                rule_.low = node.low;
+                rule_.high = node.high;
+            }
             has_values = search(node, view, found) || has_values;
             if (found.cut.is_found()) {
                 found_.push_back(found);
@@ -544,6 +549,13 @@ class SampledGrower {
             tree.weight.push_back(node.weight);
             const double* const values = arena_.values.data() + number * y_.width;
             tree.values.insert(tree.values.end(), values, values + y_.width);
+            if (limits_.monotone != nullptr) {  // splits on free columns leave the limits
+                const double own = std::clamp(rows_.value_of(arena_, number), node.low, node.high);
+                tree.values.back() = y_.codes != nullptr ? own * node.weight : own;
+                if (y_.codes != nullptr) {
+                    tree.values[tree.values.size() - 2] = (1.0 - own) * node.weight;
+                }
+            }
         });
         return tree;
     }

@@ -464,7 +464,7 @@ TreeCut search_bins(const SplitView& node, const SplitRule& rule, const BinSums&
                 break;
             }
             if (before < rule.leaf || !state.beats(bar) || state.left < rule.leaf_weight ||
-                node.weight - state.left < rule.leaf_weight) {
+                node.weight - state.left < rule.leaf_weight || !is_allowed(state, rule)) {
                 continue;
             }
             const double gain = state.gain();
@@ -485,7 +485,7 @@ TreeCut weigh(const SplitView& node, const SplitRule& rule, const std::uint32_t*
     for (Index i = 0; i < count; ++i) {
         state.add(lefts[i]);
     }
-    if (state.left < rule.leaf_weight || node.weight - state.left < rule.leaf_weight) {
+    if (state.left < rule.leaf_weight || node.weight - state.left < rule.leaf_weight || !is_allowed(state, rule)) {
         return {};
     }
     return {std::max(state.gain(), 0.0), count, false};
@@ -588,6 +588,9 @@ TreeCut by_threshold(const SplitView& node, const SplitRule& rule, Index first, 
     Sum<true> state(node);
     state.sum = sum;
     state.left = left;
+    if (!is_allowed(state, rule)) {
+        return {};
+    }
     return {std::max(state.gain(), 0.0), count, false};
 }
 

@@ -1128,6 +1128,7 @@ def grow_forest(
     share: Vector | None,
     limits: tuple[int, int, int, float, float, int, int],
     rules: tuple[bool, int, int, int, bool, int],
+    monotone: NDArray[np.int8] | None,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int32],
@@ -1228,6 +1229,3 @@ def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: flo
 
     Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.
     """
-
-def tanh_rows(Z: Vector, slope: float) -> Vector:
-    """Replace Z (n, k), in C order, by tanh(slope Z), and return the sums of 1 − tanh² over the rows, (k,)."""

@@ -63,6 +63,8 @@ class Scatter:
         with one_blas_thread(self.matrix.size):
             values, vectors = np.linalg.eigh(self.matrix)
             values, vectors = values[::-1], vectors[:, ::-1]
-            error = self.doubt + error_of_all(self.matrix, values, vectors)
+            error = doubt + error_of_all(
+                self.matrix, values, vectors
+            )  # of products about a mean that is rounded itself
         left = float(np.sum(values[k - 1 :])) - (len(values) - k + 1) * error
         return max(left, 0.0), doubt

@@ -153,6 +153,7 @@ _FOR_USERS = {
         ),
         "qed.core._user_checks",
     ),
+    **dict.fromkeys(("Bunch", "compute_class_weight", "compute_sample_weight"), "qed.core._user_values"),
 }
 
 

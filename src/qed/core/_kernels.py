@@ -86,7 +86,7 @@ def _native() -> Any:
     try:
         import_module("qed.core._threads")  # settles the number of threads as soon as kernels are loaded
         native = import_module("qed._native")
-        native.available_levels()
+        import_module("qed._native._cpu")
     except ModuleNotFoundError as error:
         if error.name not in ("qed._native", "qed._native._cpu", "qed.core._threads"):
             raise

@@ -71,7 +71,13 @@ def estimate_error(moments: ClassMoments) -> float:
     squares = peak / weight[:, np.newaxis] * (size / pooled)
     offset = UNIT * np.abs(np.stack([part.mean for part in parts])) * np.sqrt(size / pooled)
     of_mean = rounding * np.sqrt(squares.max()) + float(offset.max())
-    return max(float(of_mean), float((peak.sum(axis=0) / pooled).max()) * moments.rounding + 8 * UNIT)
+    error = max(float(of_mean), float((peak.sum(axis=0) / pooled).max()) * moments.rounding + 8 * UNIT)
+    if not np.isfinite([of_mean, error]).all():
+        raise InvalidData(
+            "Squares of these columns, or their products with the weights, leave the range of float64, so that nothing can be said"
+            " about covariances. Multiply columns or weights by a power of ten."
+        )
+    return error
 
 
 def _shrunk(covariance: Array, amount: float) -> Array:

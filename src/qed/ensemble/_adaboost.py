@@ -25,7 +25,15 @@ from qed.core import (
 from qed.core._events import Progress, guard
 from qed.core._parts import accepts_weight
 from qed.ensemble import _kernels
-from qed.ensemble._copies import CopiesModel, codes_of, copies_of_codes, copies_with_predict, numbers_of, row_numbers
+from qed.ensemble._copies import (
+    CopiesModel,
+    codes_of,
+    copies_of_codes,
+    copies_with_predict,
+    numbers_of,
+    row_numbers,
+    whole_total,
+)
 from qed.tree._tree_model import float_like
 
 if TYPE_CHECKING:
@@ -372,7 +380,8 @@ class AdaBoostRegressor(AdaBoostModel, Regressor):
 
     Objective
     ---------
-    That of each copy, on n rows drawn with replacement in proportion to their weights. A round of mean loss ε, each loss divided by
+    That of each copy, on n rows drawn with replacement in proportion to their weights; weights that are whole numbers stand for as
+    many rows, also in n. A round of mean loss ε, each loss divided by
     the largest, multiplies the weight of a row of loss l by :math:`\beta^{1 - l}`, where
     :math:`\beta = \varepsilon / (1 - \varepsilon)`,
     and counts :math:`\log(1/\beta)`, both to the power of, or times, the learning rate.
@@ -427,9 +436,10 @@ class AdaBoostRegressor(AdaBoostModel, Regressor):
         data = self._fit_data(X, y, sample_weight)
         target, n_rows = np.ascontiguousarray(data.y, dtype=np.float64), data.n_rows
         X_rows = data.X.tocsr() if hasattr(data.X, "tocsr") else data.X
+        draws = whole_total(data.weight, n_rows)
 
         def step(number: int, share: Array) -> Any:
-            times = _kernels.draw_rows(self.seed_, number, n_rows, n_rows, np.cumsum(share))
+            times = _kernels.draw_rows(self.seed_, number, draws, n_rows, np.cumsum(share))
             rows = row_numbers(times)
             model = self._copy(self.seed_, number).fit(X_rows[rows], target[rows])
             off = np.abs(numbers_of(model.predict(X_rows), len(target)) - target)

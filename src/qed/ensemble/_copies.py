@@ -78,3 +78,9 @@ def numbers_of(said: Any, n_rows: int) -> Array:
 def row_numbers(times: Array) -> Array:
     """Return the rows that were drawn, each as often as it was."""
     return np.repeat(np.arange(len(times)), times)
+
+
+def whole_total(s: Array | None, n_rows: int) -> int:
+    """Return how many rows weights that are whole numbers stand for; the number of rows where they are none."""
+    is_whole = s is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
+    return int(s.sum()) if is_whole and s is not None else n_rows

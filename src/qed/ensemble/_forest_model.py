@@ -27,8 +27,9 @@ from qed.core._events import Progress, guard
 from qed.core._memory import require_memory
 from qed.core._threads import get_num_threads
 from qed.ensemble import _kernels
+from qed.ensemble._copies import whole_total
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
-from qed.tree._grow import growth_limits, require_range
+from qed.tree._grow import growth_limits, monotone_directions, require_range
 from qed.tree._kernels import Targets
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
@@ -105,9 +106,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
     )
     monotonic_cst: Any = param(
         None,
-        "Columns in which predictions may only rise or fall.",
-        kind="refused",
-        instead="HistGradientBoostingClassifier and HistGradientBoostingRegressor have monotonic_cst.",
+        "Columns in which predictions may only rise (1) or fall (-1): an array, or a dict by name; 0 or None for any.",
     )
 
     n_outputs_: int = fitted("Number of targets.", low=1)
@@ -176,6 +175,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             )
         require_range(rows.targets)
         limits = growth_limits(self, n_rows, n_columns, 1.0)
+        monotone = monotone_directions(self, rows.targets, n_columns)
         kept = self._kept_trees(warm=warm)
         first = 0 if kept is None else len(kept[0])
         if kept is None:
@@ -201,7 +201,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             while first < self.n_estimators and not progress.is_stopped:
                 many = min(batch, self.n_estimators - first)
                 rule = _kernels.SampleRule(self._is_random, first, many, rows.draws, balances, self.seed_)
-                grown = _kernels.grow_forest(ranked, rows.targets, rows.share, limits, rule)
+                grown = _kernels.grow_forest(ranked, rows.targets, rows.share, limits, rule, monotone)
                 parts.append(_as_ensemble(grown, n_columns, rows.targets.width, is_class=is_class))
                 gains.append(grown.importance.reshape(many, n_columns))
                 if sums is not None:
@@ -298,8 +298,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
 
 def number_of_draws(model: Any, n_rows: int, s: Array | None) -> int:
     """Return how many rows a tree draws: weights that are whole numbers stand for as many rows."""
-    is_whole = s is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
-    total = float(s.sum()) if is_whole else float(n_rows)  # type: ignore[union-attr]
+    total = float(whole_total(s, n_rows))
     given = model.max_samples
     if given is None:
         return int(total)

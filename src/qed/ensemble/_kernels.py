@@ -44,9 +44,16 @@ def rank_table(X: Any, s: Array | None, bins: int, *, keeps: str) -> Any:
     return _native.rank_table(_columns(X), s, bins, keeps)
 
 
-def grow_forest(ranked: Any, targets: Targets, share: Array | None, limits: Limits, rule: SampleRule) -> GrownTrees:
-    """Grow trees, each on rows of its own drawing."""
-    return GrownTrees(*_native.grow_forest(ranked, *targets, share, limits, rule))
+def grow_forest(
+    ranked: Any,
+    targets: Targets,
+    share: Array | None,
+    limits: Limits,
+    rule: SampleRule,
+    monotone: Array | None = None,
+) -> GrownTrees:
+    """Grow trees, each on rows of its own drawing; ``monotone`` holds 1, -1 or 0 by column."""
+    return GrownTrees(*_native.grow_forest(ranked, *targets, share, limits, rule, monotone))
 
 
 def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Array | None) -> Array:

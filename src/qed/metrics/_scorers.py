@@ -43,10 +43,11 @@ class Scorer:
         self.score, self.sign, self.options, self.response_method = score, sign, options, response_method
         self._metadata_requests: dict[str, dict[str, Any]] = {}
 
-    @property
-    def _response_method(self) -> str | tuple[str, ...]:
-        """What scikit-learn calls it."""
-        return self.response_method
+    # what scikit-learn calls them
+    _response_method = property(lambda self: self.response_method)
+    _score_func = property(lambda self: self.score)
+    _sign = property(lambda self: self.sign)
+    _kwargs = property(lambda self: self.options)
 
     def __call__(self, model: Any, X: Any, y: Any, *, sample_weight: Any = None, **options: Any) -> Any:
         """Score the model's predictions for the rows."""

@@ -8,10 +8,12 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
     _folds, _leave_out, _random_splits    every row once; all but some; at random
     _choice_of_folds, _subset             what ``cv`` may be; the plain split in two; some rows of any table
     _judge, _cross_validate               one fold; all folds
+    _permutation_test                     is a score better than chance
     _task                                 what there is to learn
     _prequential                          predict, then see the label, then learn
     _settings, _search, _simplest         what to try; the best of it, or the simplest that is as good
     _halving                              many settings on few rows, fewer settings on more
+    _threshold                            where the positive one of two classes begins
     _dummy, _lookup                       what every model is compared with: constants, and memory alone
     _shared                               work that folds and settings have in common
 """

@@ -24,6 +24,7 @@ from qed.model_selection._leave_out import LeavePGroupsOut as LeavePGroupsOut
 from qed.model_selection._leave_out import LeavePOut as LeavePOut
 from qed.model_selection._leave_out import PredefinedSplit as PredefinedSplit
 from qed.model_selection._lookup import LookupClassifier as LookupClassifier
+from qed.model_selection._permutation_test import permutation_test_score as permutation_test_score
 from qed.model_selection._prequential import PrequentialResult as PrequentialResult
 from qed.model_selection._prequential import prequential as prequential
 from qed.model_selection._random_splits import Bootstrap as Bootstrap
@@ -36,3 +37,5 @@ from qed.model_selection._settings import ParameterGrid as ParameterGrid
 from qed.model_selection._settings import ParameterSampler as ParameterSampler
 from qed.model_selection._simplest import Simplest as Simplest
 from qed.model_selection._task import task_of as task_of
+from qed.model_selection._threshold import FixedThresholdClassifier as FixedThresholdClassifier
+from qed.model_selection._threshold import TunedThresholdClassifierCV as TunedThresholdClassifierCV

@@ -201,6 +201,11 @@ def _require_variances(model: GaussianNB, variance: Array, moments: ClassSpreads
             f"Sums of squares overflow float64: {type(model).__name__} cannot hold these variances. Divide the columns by a"
             " power of ten."
         )
+    if ((variance > 0) & (variance < np.finfo(np.float64).tiny)).any():
+        raise InvalidData(
+            f"A variance is {variance[variance > 0].min():.3g}, less than float64 holds in full: {type(model).__name__} cannot tell"
+            " such variances apart. Multiply the columns by a power of ten."
+        )
     flat = (variance <= 0) & (moments.rows > 0)[:, np.newaxis]
     if not flat.any():
         variance[variance <= 0] = 1.0  # of a class that has no rows yet: its share is zero

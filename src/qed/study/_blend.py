@@ -74,6 +74,8 @@ def weights_of(answers: Array, y: Array, *, is_number: bool) -> Array:
         some = answers[:, kept]
         found = squares_weights(some, y) if is_number else mixture_weights(some)
         few = found < LEAST_WEIGHT
+        if few.all():  # of many that are alike, none weighs much
+            few[np.argsort(-found, kind="stable")[:MOST_MEMBERS]] = False
         if len(kept) - few.sum() > MOST_MEMBERS:
             few = found < np.sort(found)[-MOST_MEMBERS]
         if not few.any():

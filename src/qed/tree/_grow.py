@@ -49,7 +49,7 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets, columns: LabelCo
     limits = limits._replace(decrease=limits.decrease / unit)
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
-    monotone = _monotone(model, targets, n_columns)
+    monotone = monotone_directions(model, targets, n_columns)
     is_random = model.splitter == "random"
     grown = _kernels.grow(data.X, targets, limits, is_random=is_random, seed=seed, monotone=monotone)
     tree = as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
@@ -64,7 +64,7 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets, columns: LabelCo
     )
 
 
-def _monotone(model: Any, targets: _kernels.Targets, n_columns: int) -> Array | None:
+def monotone_directions(model: Any, targets: _kernels.Targets, n_columns: int) -> Array | None:
     """Return the direction of predictions in each column; None if all are free."""
     found = directions(type(model).__name__, model.monotonic_cst, model.__dict__.get("feature_names_in_"), n_columns)
     if found is None:

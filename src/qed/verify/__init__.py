@@ -1,8 +1,8 @@
 """The independent checker: recomputes what a certificate claims, by other code than the code that claimed it.
 
 One rule: **nothing here is shared with the solvers.** Plain NumPy in extended precision, its own passes over the rows, its own
-decompositions; importing anything that fits is barred by contract. The one exception is searches over columns that refit a model
-(``_steps``, ``_selected``): they ask the user's model to fit again, since nothing else can say what it would have chosen.
+decompositions, its own definition of what every class answers; importing anything that fits is barred by contract. Searches over
+columns (``_steps``, ``_selected``) have models fitted again as proposals, and verify each before they use it.
 
 ::
 
@@ -34,12 +34,15 @@ decompositions; importing anything that fits is barred by contract. The one exce
     _trees           nodes of decision trees; _cuts: what cuts through columns leave
     _small_trees     all trees of a small depth; _multiway_trees: nodes with a branch for each value
     _boosting        steps of the leaves of boosted trees; _exact_boosting: of those grown by exact splits
-    _forests         trees of a forest, from the seed that drew their rows; _random_trees: of those that look at no target
+    _forests         trees of a forest, from the seed that drew their rows; _forest_nodes, _forest_splits: their nodes and cuts
+    _random_trees    trees that look at no target
     _copies          copies of a model on drawn or weighted rows: bagging and AdaBoost
     _mixtures        mixtures: the objective, and one more step
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       nearest neighbours, votes, means and densities, from every row
-    _parts           the parts of a model of models, each on what reached it
+    _part            one part of a model of models; _pipelines, _members, _coded: the parts of each class, on what reached them
+    _handed_on       what a step hands on; _answers: what every class answers, computed a second time; _blocks: rows and columns
+    _refits          folds, verified fits and scores of searches over columns
     _chains          models of several targets, each with the targets before its own
     _claims          words, tolerances and counts of certificates
     _names           how messages name columns
@@ -84,8 +87,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     Returns
     -------
     Verdict
-        What was found, with its own rounding bound. Whether the tolerance of the fit was reached is another question: see
-        ``model.certificate_.reached``.
+        What was found, with its own rounding bound; its statement says where not everything was looked at. Whether the tolerance
+        of the fit was reached is another question: see ``model.certificate_.reached``.
 
     Raises
     ------

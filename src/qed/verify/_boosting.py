@@ -58,7 +58,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     rows, held = parted_rows(model, read)
     k, trees = rows.k, model.trees_
     rounds = len(trees.sizes) // k
-    check_rounds(model, rounds, model.max_iter)
+    fewer = check_rounds(model, rounds, model.max_iter)
     if (len(trees.sizes), model.n_iter_, model.n_trees_per_iteration_) != (rounds * k, rounds, k):
         refuse(model, "its trees are not whole rounds")
     stated = np.asarray(certificate.losses)
@@ -90,7 +90,12 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     if certificate.rises < rises or certificate.rises != shown:
         refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
     return Verdict(
-        certificate.statement, found[-1], abs(found[-1] - stated[-1]), float(size[-1]), float(size[-1]), "training loss"
+        certificate.statement + fewer,
+        found[-1],
+        abs(found[-1] - stated[-1]),
+        float(size[-1]),
+        float(size[-1]),
+        "training loss",
     )
 
 
@@ -229,10 +234,13 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
     return value, slope[:, None], bend[:, None]
 
 
-def check_rounds(model: Any, rounds: int, most: int) -> None:
-    """See that no more rounds were made than asked for; fewer are those of a fit that someone stopped."""
+def check_rounds(model: Any, rounds: int, most: int) -> str:
+    """See that no more rounds were made than asked for; say so where they are fewer: nobody can tell why a fit ended."""
     if not 1 <= rounds <= most:
         refuse(model, f"it holds {rounds} rounds, and {most} were asked for")
+    if rounds == most:
+        return ""
+    return f" These are {rounds} of the {most} rounds that its parameters allow: it stopped early, or was stopped."
 
 
 def _mean_loss(model: Any, rows: Rows, scores: Array) -> float:

@@ -51,7 +51,7 @@ def adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
             error, weight, share = _samme(model, share, said != target, k)
             votes[np.arange(len(target)), said] += weight
         else:
-            times = _drawn(model, len(target), len(target), share, number)
+            times = _drawn(model, len(target), _rows_of(len(target), s), share, number)
             own = np.repeat(np.arange(len(target)), times)
             yield Part(f"round {number}", part, template, rows[own], target[own])
             off = np.abs(np.asarray(agreed(part, "predict", rows), dtype=np.float64) - target)
@@ -188,13 +188,15 @@ def _rows(X: Any) -> Any:
     return X if isinstance(X, np.ndarray) else X.tocsr()
 
 
-def _draws(model: Any, n: int, weight: Array | None) -> int:
+def _rows_of(n: int, weight: Array | None) -> int:
+    """Return how many rows there are, counted by weights that are whole numbers."""
     whole = weight is not None and bool((weight == np.rint(weight)).all()) and weight.sum() < 2**31
-    total = float(weight.sum()) if whole and weight is not None else float(n)
-    given = model.max_samples
-    draws = (
-        int(total) if given is None else int(given) if isinstance(given, int) else max(round(total * float(given)), 1)
-    )
+    return int(weight.sum()) if whole and weight is not None else n
+
+
+def _draws(model: Any, n: int, weight: Array | None) -> int:
+    total, given = _rows_of(n, weight), model.max_samples
+    draws = total if given is None else int(given) if isinstance(given, int) else max(round(total * float(given)), 1)
     return draws if model.bootstrap else min(draws, n if weight is None else int(np.count_nonzero(weight)))
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+LABELS = ("gini", "entropy", "misclassification")  # criteria of classes
 TOGETHER = 1 << 19  # numbers that are held for sets of rows of like size
 
 
@@ -36,7 +37,7 @@ class Sample(NamedTuple):
 
 def mass_of(criterion: str, target: Array, s: Array, group: Array, mean: Array) -> Array:
     """Return weight times impurity of each group, about the given means; classes are counted, which needs none."""
-    if criterion in ("gini", "entropy", "misclassification"):
+    if criterion in LABELS:
         counts = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
         return _mixed(criterion, np.stack(counts, axis=1))
     weight = np.bincount(group, s, minlength=len(mean))
@@ -154,7 +155,7 @@ def running(criterion: str, s: Array, target: Array) -> Array:
     Sides are never found by subtracting one from the whole: a light side would be the rounding of a heavy one. Rows without weight
     may stand at the end.
     """
-    if criterion in ("gini", "entropy", "misclassification"):
+    if criterion in LABELS:
         sums = np.cumsum(s[:, :, None] * target, axis=1)
         return _mixed(criterion, sums.reshape(-1, sums.shape[2])).reshape(s.shape)
     weight = np.cumsum(s, axis=1)
@@ -180,10 +181,10 @@ class Cuts:
         self.least = np.full(count, np.inf)
         self._waiting: dict[int, list[tuple[int, Array, Array]]] = {}
 
-    def add(self, number: int, rows: Array, column: Array) -> None:
+    def add(self, number: int, rows: Array, column: Array, directions: Directions | None = None) -> None:
         """Look at the cuts of a column of some rows, for the set of this number."""
-        if self.sample.criterion == "absolute_error" or np.isnan(column).any():
-            own = least_of_one_cut(column[:, None], self.sample.of(rows), self.fewest, self.lightest)
+        if self.sample.criterion == "absolute_error" or np.isnan(column).any() or directions is not None:
+            own = least_of_one_cut(column[:, None], self.sample.of(rows), self.fewest, self.lightest, directions)
             self.least[number] = min(self.least[number], own)
             return
         width = 1 << max(len(rows) - 1, 1).bit_length()

@@ -51,7 +51,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
         refuse(model, "its trees are not whole rounds")
     if certificate.rows != len(rows.X) or certificate.leaves != len(trees.value):
         refuse(model, f"it states {certificate.leaves} leaves over {certificate.rows} rows")
-    check_rounds(model, rounds, model.n_estimators)
+    fewer = check_rounds(model, rounds, model.n_estimators)
     level, base = _level(model, read[0]), np.asarray(model.baseline_, dtype=np.float64)
     _check_constant(model, rows, base)
     taken, order = trees_of(model, trees), np.argsort(rows.X, axis=0, kind="stable")
@@ -78,7 +78,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
         )
         trace.add(value, after, start, used)
     check_held(model, held, base, taken, level)
-    return trace.verdict(certificate)
+    return trace.verdict(certificate, fewer)
 
 
 class _Trace:
@@ -105,7 +105,7 @@ class _Trace:
         if not used.all():
             self.out.append(factor * self._mean(~used, shown))
 
-    def verdict(self, certificate: StagedCertificate) -> Verdict:
+    def verdict(self, certificate: StagedCertificate, fewer: str) -> Verdict:
         model, found = self.model, np.array(self.losses)
         size = LOSSES * np.maximum(np.abs(found), abs(found[0]))
         gains = -np.diff([self.first, *self.out]) if self.out else np.zeros(0)
@@ -124,7 +124,8 @@ class _Trace:
         if certificate.rises < rises or certificate.rises != shown:
             refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
         off = abs(float(found[-1] - stated[-1]))
-        return Verdict(certificate.statement, float(found[-1]), off, float(size[-1]), float(size[-1]), "training loss")
+        words = certificate.statement + fewer
+        return Verdict(words, float(found[-1]), off, float(size[-1]), float(size[-1]), "training loss")
 
 
 def _level(model: Any, rows: Rows) -> float:

@@ -6,13 +6,16 @@ enough, the largest nodes of each tree are looked at; the verdict says how many.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qed.verify._cuts import Cuts, Sample
 from qed.verify._forest_nodes import RELATIVE, Nodes, number_of_rows, refuse
 from qed.verify._seeds import columns_of_node, drawn_sides
+
+if TYPE_CHECKING:
+    from qed.verify._bounds import Bounds
 
 Array = np.ndarray[Any, Any]
 BUDGET = 60_000_000  # values that are put in order, over all trees: some ten seconds
@@ -27,6 +30,7 @@ class Bag(NamedTuple):
     sample: Sample
     total: int  # rows of the table, of which limits may be shares
     ranks: Array | None  # the bins of values
+    bounds: Bounds
 
 
 class Grown(NamedTuple):
@@ -159,8 +163,8 @@ def _least(model: Any, number: int, grown: Grown, bag: Bag, nodes: Array, limits
             columns = columns_of_node(bag.X[rows], seed, features)
             if grown.tree.feature[node] >= 0 and grown.tree.feature[node] not in columns:
                 refuse(model, f"node {node} of tree {number} looks at a column that was not drawn for it")
-            for column in _seen(model, bag, rows, np.array(columns), seed).T:
-                cuts.add(int(place[node]), rows, column)
+            for j, column in zip(columns, _seen(model, bag, rows, np.array(columns), seed).T, strict=True):
+                cuts.add(int(place[node]), rows, column, bag.bounds.allowed(node, int(j)))
     return cuts.found()
 
 

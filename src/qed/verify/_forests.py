@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._cuts import Sample, mass_of
+from qed.verify._bounds import Bounds
+from qed.verify._cuts import LABELS, Sample, mass_of
 from qed.verify._forest_nodes import (
     RELATIVE,
     Nodes,
@@ -167,9 +168,11 @@ def _check_tree(
         refuse(model, f"node {int(np.flatnonzero(count == 0)[0])} of tree {number} is reached by no row")
     check_sides(model, number, tree, X, levels, count)
     _check_limits(model, number, tree, len(rows.X), count, held, depth)
-    masses = _check_leaves(model, number, tree, Sample(rows.sample.criterion, target, s), leaf, levels)
+    sample = Sample(rows.sample.criterion, target, s)
+    bounds = Bounds.of(model, number, tree, sample, levels)
+    masses = _check_leaves(model, number, tree, sample, leaf, levels, bounds)
     _check_importance(model, number, tree, masses)
-    own = Bag(X, Sample(rows.sample.criterion, target, s), len(rows.X), None if ranks is None else ranks[bag])
+    own = Bag(X, sample, len(rows.X), None if ranks is None else ranks[bag], bounds)
     return check_splits(model, number, Grown(tree, levels, leaf, depth, masses, seed), own, budget)
 
 
@@ -189,7 +192,13 @@ def _check_limits(model: Any, number: int, tree: Nodes, n: int, count: Array, he
 
 
 def _check_leaves(
-    model: Any, number: int, tree: Nodes, sample: Sample, leaf: Array, levels: list[tuple[Array, Array]]
+    model: Any,
+    number: int,
+    tree: Nodes,
+    sample: Sample,
+    leaf: Array,
+    levels: list[tuple[Array, Array]],
+    bounds: Bounds,
 ) -> Array:
     """Compare what leaves hold with their rows; return the weight times impurity of every node."""
     n_nodes, target, s = len(tree.feature), sample.target, sample.s
@@ -200,10 +209,11 @@ def _check_leaves(
     weight = np.bincount(leaf, s, minlength=n_nodes)
     if not (np.abs(tree.weight[ends] - weight[ends]) <= RELATIVE * weight[ends]).all():
         refuse(model, f"a leaf of tree {number} states another weight than its rows have")
-    if sample.criterion in ("gini", "entropy", "misclassification"):
+    if sample.criterion in LABELS:
         for k in range(width):
-            held = np.bincount(leaf, s * target[:, k], minlength=n_nodes)
-            if not (np.abs(tree.value[ends, k] - held[ends]) <= RELATIVE * weight[ends]).all():
+            share = np.bincount(leaf, s * target[:, k], minlength=n_nodes)[ends] / weight[ends]
+            held = weight[ends] * bounds.kept(ends, share, is_last=k == width - 1)
+            if not (np.abs(tree.value[ends, k] - held) <= RELATIVE * weight[ends]).all():
                 refuse(model, f"a leaf of tree {number} states other weights of its labels than its rows have")
     elif sample.criterion == "absolute_error":
         own = tree.value[leaf, 0]
@@ -220,7 +230,8 @@ def _check_leaves(
             mean = first + np.bincount(leaf, s * (target[:, k] - first[leaf]), minlength=n_nodes) / np.where(
                 weight > 0, weight, 1
             )
-            if not (np.abs(tree.value[ends, k] - mean[ends]) <= RELATIVE * size[ends] + 1e-300).all():
+            kept = bounds.kept(ends, mean[ends], is_last=k == width - 1)
+            if not (np.abs(tree.value[ends, k] - kept) <= RELATIVE * size[ends] + 1e-300).all():
                 refuse(model, f"a leaf of tree {number} predicts another mean than its rows have")
     masses = np.zeros(n_nodes)
     for here, at in levels:

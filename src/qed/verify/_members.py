@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import clone
+from qed.core import CertificateError, clone
 from qed.core._records import _equal, public_name
 from qed.core._targets import as_target
 from qed.verify._answers import agreed
@@ -116,6 +116,24 @@ def multi_output(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Par
             _equal(a, vars(b).get("classes_")) for a, b in zip(own, parts, strict=True)
         ):
             refuse(model, "has other labels than its parts")
+
+
+def threshold(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
+    """Yield the classifier whose scores are cut; a threshold that was chosen must be the best of its table."""
+    part, template = model.estimator_, model.estimator
+    if public_name(type(model)) == "qed.model_selection.TunedThresholdClassifierCV":
+        at, mean = (np.asarray(model.cv_results_[name], dtype=np.float64) for name in ("thresholds", "scores"))
+        best = int(np.argmax(mean))
+        if at.shape != mean.shape or model.best_threshold_ != at[best] or model.best_score_ != mean[best]:
+            refuse(model, "stores another threshold or score than the best of its table")
+        if isinstance(model.cv, str) and model.cv == "prefit":
+            template = part
+        elif not model.refit:
+            raise CertificateError(
+                "This TunedThresholdClassifierCV was fitted on some of the rows (refit=False), and does not say which. Verify"
+                " estimator_ with the rows that reached it, or fit again with refit=True."
+            )
+    yield Part("estimator", part, template, X, y, weight_for(part, sample_weight))
 
 
 def search(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:

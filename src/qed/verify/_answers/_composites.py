@@ -68,6 +68,33 @@ def inside(name: str, method: str) -> Any:
     return rule
 
 
+def classifier_inside(method: str) -> Any:
+    """Ask the classifier whose scores are cut at a threshold."""
+
+    def rule(model: Any, X: Any, told: Any) -> None:
+        _same(model, method, agreed(model.estimator_, method, X), told)
+
+    return rule
+
+
+def cut_label(model: Any, X: Any, told: Any) -> None:
+    """Predict the positive label where the score of the classifier inside reaches the threshold."""
+    part, asked = model.estimator_, model.response_method
+    if asked == "auto":
+        asked = "predict_proba" if hasattr(part, "predict_proba") else "decision_function"
+    scoring = getattr(model, "scoring", None)
+    options = getattr(scoring, "_kwargs", {})  # scores by name say nothing of a label
+    labels = np.asarray(part.classes_)
+    positive = options.get("pos_label") if scoring is not None else model.pos_label
+    place = 1 if positive is None else labels.tolist().index(positive)
+    said = np.asarray(agreed(part, asked, X), dtype=np.float64)
+    scores = said[:, place] if asked == "predict_proba" else (said if place == 1 else -said)
+    limit = vars(model)["best_threshold_"] if scoring is not None else model.threshold
+    if isinstance(limit, str):
+        limit = 0.5 if asked == "predict_proba" else 0.0
+    _same(model, "predict", np.where(scores >= limit, labels[place], labels[1 - place]), told)
+
+
 def columns(model: Any, X: Any, told: Any) -> None:
     """Put side by side what transformers make of their columns."""
     X = X if hasattr(X, "shape") else np.asarray(X)

@@ -10,6 +10,7 @@ from qed.verify._answers import (
     _composites,
     _densities,
     _entries,
+    _found,
     _linear,
     _nearest,
     _networks,
@@ -60,6 +61,11 @@ _VOTED: dict[str, Rule] = {
 }
 _STACK = {one: _composites.stack(one) for one in METHODS[:-1]}
 _BEST = {one: _composites.inside("best_estimator_", one) for one in METHODS}
+_CUT: dict[str, Rule] = {
+    "predict": _composites.cut_label,
+    "predict_proba": _composites.classifier_inside("predict_proba"),
+    "decision_function": _composites.classifier_inside("decision_function"),
+}
 _LEFT = {
     "transform": _columns.kept_columns,
     **{one: _composites.inside("estimator_", one) for one in METHODS[:3]},
@@ -75,6 +81,7 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "qed.calibration.IsotonicRegression": _defined(predict=_columns.rising, transform=_columns.rising),
     "qed.cluster.BisectingKMeans": _defined(transform=_columns.distances),
+    "qed.cluster.FeatureAgglomeration": _defined(transform=_found.pooled),
     "qed.cluster.KMeans": _defined(predict=_columns.nearest_centre, transform=_columns.distances),
     "qed.cluster.MiniBatchKMeans": _defined(predict=_columns.nearest_centre, transform=_columns.distances),
     "qed.cluster.SoftKMeans": _defined(transform=_columns.distances),
@@ -96,7 +103,14 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.compose.Pipeline": {one: _composites.pipeline(one) for one in METHODS},
     "qed.compose.RegressorChain": {"predict": _composites.chain("predict")},
     "qed.compose.TransformedTargetRegressor": {"predict": _composites.target},
+    **{
+        f"qed.decomposition.{name}": {"transform": _found.drawn_map}
+        for name in ("GaussianRandomProjection", "HadamardProjection", "SparseRandomProjection")
+    },
     "qed.decomposition.IncrementalPCA": _PROJECTED,
+    "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
+    "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
+    "qed.decomposition.NMF": {"transform": _found.factors},
     "qed.decomposition.PCA": _PROJECTED,
     "qed.decomposition.TruncatedSVD": _PROJECTED,
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": {
@@ -154,6 +168,9 @@ RULES: dict[str, dict[str, Rule]] = {
     **{
         f"qed.linear_model.{name}": _NUMBER
         for name in (
+            "ARDRegression",
+            "BayesianLinearRegression",
+            "BayesianRidge",
             "BestSubsetRegressor",
             "BoundedRegressor",
             "ConstrainedLasso",
@@ -198,11 +215,13 @@ RULES: dict[str, dict[str, Rule]] = {
         "predict_proba": _composites.usual_chances,
     },
     "qed.model_selection.DummyRegressor": {"predict": _composites.usual_number},
+    "qed.model_selection.FixedThresholdClassifier": _CUT,
     "qed.model_selection.GridSearchCV": _BEST,
     "qed.model_selection.HalvingGridSearchCV": _BEST,
     "qed.model_selection.HalvingRandomSearchCV": _BEST,
     "qed.model_selection.LookupClassifier": _defined(predict=_nearest.lookup),
     "qed.model_selection.RandomizedSearchCV": _BEST,
+    "qed.model_selection.TunedThresholdClassifierCV": _CUT,
     "qed.naive_bayes.BernoulliNB": _bayes(_densities.presence, linear=True),
     "qed.naive_bayes.CategoricalNB": _bayes(_densities.categories, linear=False),
     "qed.naive_bayes.ComplementNB": _COUNTS,

@@ -1,0 +1,80 @@
+"""Answers of factorisations, kernels and projections: what is defined of them, and what is only bounded.
+
+A random projection is linear: what it makes of the unit rows says what it makes of all others. The coordinates that a non-negative
+factorisation gives to rows are the end of a search, which no formula repeats: here they must be non-negative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qed.verify._answers._compare import Numbers, dense, refuse, require, table_of
+from qed.verify._rows import EXTENDED
+
+Array = np.ndarray[Any, Any]
+
+
+def pooled(model: Any, X: Array) -> Numbers:
+    """Pool the columns of each cluster."""
+    pool = getattr(np, model.pooling_func) if isinstance(model.pooling_func, str) else model.pooling_func
+    groups = [X[:, np.asarray(model.labels_) == k] for k in range(int(model.n_clusters_))]
+    found = np.column_stack([np.asarray(pool(own, axis=1)) for own in groups])
+    return Numbers(found, np.abs(found) + np.column_stack([np.abs(own).max(axis=1) for own in groups]))
+
+
+def _kernel(model: Any, X: Array, others: Array) -> Array:
+    """Return the kernel of rows and others, by definition."""
+    name = model.kernel
+    if callable(name):
+        return np.array([[name(a, b, **(model.kernel_params or {})) for b in others] for a in X], dtype=np.float64)
+    if name in ("rbf", "laplacian", "chi2", "additive_chi2"):
+        apart = X[:, None, :] - others
+        if name in ("rbf", "laplacian"):
+            far = (apart**2 if name == "rbf" else np.abs(apart)).sum(axis=2)
+        else:
+            both = X[:, None, :] + others
+            far = (apart**2 / np.where(both != 0, both, 1.0)).sum(axis=2)
+        return np.asarray(-far if name == "additive_chi2" else np.exp(-model.gamma_ * far))
+    products = X @ others.T
+    if name == "cosine":
+        lengths = np.sqrt((X**2).sum(axis=1))[:, None] * np.sqrt((others**2).sum(axis=1))
+        return np.asarray(products / np.where(lengths > 0, lengths, 1.0))
+    if name in ("poly", "polynomial"):
+        return np.asarray((model.gamma_ * products + model.coef0) ** model.degree)
+    return np.asarray(np.tanh(model.gamma_ * products + model.coef0) if name == "sigmoid" else products)
+
+
+def kernel_coordinates(model: Any, X: Array) -> Numbers:
+    """Project on directions in the space of a kernel, about the mean of the rows of the fit."""
+    K = (
+        X
+        if isinstance(model.kernel, str) and model.kernel == "precomputed"
+        else _kernel(model, X, np.asarray(model.X_fit_))
+    )
+    centred = K - np.asarray(model.kernel_means_) - K.mean(axis=1, keepdims=True) + float(model.kernel_mean_)
+    values = np.asarray(model.eigenvalues_)
+    axes = np.asarray(model.eigenvectors_) * np.where(values > 0, 1 / np.sqrt(np.where(values > 0, values, 1.0)), 0.0)
+    # distances are found from products, whose rounding a kernel may multiply
+    size = np.abs(X).max(initial=0.0) ** 2 * X.shape[1] * abs(float(getattr(model, "gamma_", None) or 1.0)) + 1
+    terms = np.abs(K) + np.abs(np.asarray(model.kernel_means_)) + abs(float(model.kernel_mean_))
+    return Numbers(centred.astype(EXTENDED) @ axes, size * 16 * (terms @ np.abs(axes)))
+
+
+def drawn_map(model: Any, X: Any, told: Any) -> None:
+    """Compare with the map that unit rows show."""
+    rows, answers = table_of(model, X), dense(told)
+    own = dense(model.transform(np.eye(rows.shape[1])))
+    x = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    values = x.astype(EXTENDED) @ own
+    size = np.abs(x.astype(EXTENDED)) @ np.abs(own) * 16
+    require(model, "transform", Numbers(values, size), answers, terms=rows.shape[1], is_single=rows.dtype == np.float32)
+
+
+def factors(model: Any, X: Any, told: Any) -> None:
+    """See that coordinates are non-negative and finite, one for each component."""
+    rows, answers = table_of(model, X), dense(told)
+    good = answers.shape == (rows.shape[0], len(model.components_)) and answers.dtype.kind == "f"
+    if not good or not (np.isfinite(answers) & (answers >= 0)).all():
+        refuse(model, "transform")
