@@ -108,6 +108,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     # graphs that fall apart are warned about
     "Isomap": lambda kind: kind(n_neighbors=None, radius=1e9, n_components=1),
     "SpectralEmbedding": lambda kind: kind(n_components=1, affinity="rbf", gamma=1e-3),
+    "GraphicalLassoCV": lambda kind: kind(cv=2, alphas=2, n_refinements=1),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "FixedThresholdClassifier": lambda kind: kind(LogisticRegression()),
