@@ -23,6 +23,7 @@ from qed import (
     calibration,
     cluster,
     compose,
+    covariance,
     decomposition,
     discriminant_analysis,
     ensemble,
@@ -476,9 +477,15 @@ def _clusters(add: Callable[..., None]) -> None:
         {"allow_single_cluster": True},
     ):
         add(lambda options=options: cluster.HDBSCAN(3, min_samples=2, **options))
+    add(lambda: cluster.KMedoids(3, metric="manhattan", random_state=0), weight="counts")
+    for affinity in ("nearest_neighbors", "laplacian"):
+        add(lambda affinity=affinity: cluster.SpectralClustering(2, affinity=affinity, random_state=0))
 
 
 def _mixtures(add: Callable[..., None]) -> None:
+    add(lambda: covariance.GraphicalLasso(0.1, assume_centered=True), weight="counts")
+    add(lambda: covariance.LedoitWolf(store_precision=False, assume_centered=True))
+    add(lambda: covariance.MinCovDet(support_fraction=0.8, random_state=0, store_precision=False))
     for kind in ("full", "tied", "diag", "spherical"):
         add(lambda kind=kind: mixture.GaussianMixture(2, covariance_type=kind, random_state=0))
     add(

@@ -36,13 +36,13 @@ def fitted(library: str, kind: str, params: dict[str, Any]) -> Callable[[Any, An
     return model
 
 
-def shuffled(library: str, params: dict[str, Any]) -> Callable[[Any, Any], list[int]]:
-    """The four columns whose shuffling costs most."""
+def shuffled(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """How many of the four columns that matter are the four whose shuffling costs most."""
     model, inspection = fitted(library, "HistGradientBoostingRegressor", params), import_module(f"{library}.inspection")
 
-    def run(X: Any, y: Any) -> list[int]:
+    def run(X: Any, y: Any) -> float:
         found = inspection.permutation_importance(model(X, y), X, y, n_repeats=5, random_state=0)
-        return sorted(np.argsort(found.importances_mean)[-4:].tolist())
+        return float(np.count_nonzero(np.argsort(found.importances_mean)[-4:] < 4))
 
     return run
 
@@ -78,7 +78,7 @@ def row(name: str, title: str, shape: tuple[int, int], run: Any, expected: list[
 
 
 PROBLEMS = (
-    row("shuffled-columns", "permutation_importance of boosting, 20000×30", (20_000, 30), shuffled, [0, 1, 2, 3]),
+    row("shuffled-columns", "permutation_importance of boosting, 20000×30", (20_000, 30), shuffled, [4.0]),
     row(
         "shapley-forest",
         "Shapley values, 100 trees of depth 12, 200 rows",

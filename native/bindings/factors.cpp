@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "arrays.hpp"
 #include "qed/factors/codes.hpp"
 
@@ -52,21 +50,12 @@ Doubles pursue(const Fixed2& gram, const Fixed2& right, const Array& squares, In
     return out.give();
 }
 
-Doubles hyperbolic(Changed2& z, double slope) {
-    const Index k = static_cast<Index>(z.shape(1));
-    Fresh<double> sums({k});
-    std::fill_n(sums.get(), k, 0.0);
-    run([&] { tanh_rows(z.data(), static_cast<Index>(z.shape(0)), k, slope, sums.get()); });
-    return sums.give();
-}
-
 }  // namespace
 
 void bind_factors(nb::module_& module) {
     module.def("code_rows", &code, arg("G"), arg("P"), arg("W"), arg("enough"), arg("lasso"), arg("ridge"), arg("positive"),
                arg("sweeps"));
     module.def("pursue_rows", &pursue, arg("G"), arg("P"), arg("squares"), arg("most"), arg("tolerance"));
-    module.def("tanh_rows", &hyperbolic, arg("Z"), arg("slope"));
 }
 
 }  // namespace qed::bindings

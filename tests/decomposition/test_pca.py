@@ -13,10 +13,12 @@ import scipy.sparse
 from sklearn import decomposition as theirs
 
 import qed
+from qed.cluster import KMeans
 from qed.core._persistence import dumps, loads
 from qed.data import ArraySource
 from qed.decomposition import PCA
 from qed.inspection import ScreeDisplay
+from qed.linear_model import LogisticRegression
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((120, 6)) @ rng.standard_normal((6, 6)) + [3.0, -1.0, 0.0, 10.0, 2.0, 5.0]
@@ -354,3 +356,36 @@ def test_the_drawn_variances_are_the_eigenvalues():
     with pytest.raises(qed.InvalidData, match="largest first"):
         ScreeDisplay(variances=[1.0, 2.0], total=3.0)
     plt.close("all")
+
+
+@pytest.mark.covers("DIM-31")
+def test_pca_and_kmeans_are_factorisations_with_other_constraints():
+    """Rows are codes times components: free codes and orthonormal components, or codes with a single one and free components."""
+    centred = X - X.mean(axis=0)
+    groups = KMeans(3, n_init=5, random_state=0).fit(centred)
+    one_hot = np.eye(3)[groups.labels_]
+    error = np.sum((centred - one_hot @ groups.cluster_centers_) ** 2)
+    assert error == pytest.approx(groups.inertia_)
+    np.testing.assert_allclose(  # for fixed codes, components are least squares in both
+        groups.cluster_centers_, np.linalg.lstsq(one_hot, centred, rcond=None)[0], atol=1e-10
+    )
+    free = PCA(2).fit(centred)
+    codes = free.transform(centred)
+    np.testing.assert_allclose(free.components_, np.linalg.lstsq(codes, centred, rcond=None)[0], atol=1e-10)
+    assert np.sum((centred - codes @ free.components_) ** 2) <= error  # two free directions beat three centred groups
+
+
+@pytest.mark.covers("DIM-32")
+def test_directions_of_all_rows_serve_a_classifier_of_few_labels():
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 2, 400)
+    far = rng.standard_normal(80)
+    rows = (
+        0.9 * rng.standard_normal((400, 80)) + np.where(label == 1, 1.0, -1.0)[:, None] * far / np.linalg.norm(far) * 4
+    )
+    few = np.arange(10)
+    reducer = PCA(1).fit(rows)  # no label is looked at
+    reduced = LogisticRegression().fit(reducer.transform(rows[few]), label[few])
+    assert reduced.score(reducer.transform(rows[10:]), label[10:]) > 0.98
+    alone = PCA(1).fit(rows[few])
+    assert abs(reducer.components_[0] @ far) > abs(alone.components_[0] @ far)

@@ -22,6 +22,7 @@ from qed.linear_model import (
     Ridge,
     RidgeCV,
 )
+from qed.mixture import GaussianMixture
 from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from qed.preprocessing import MaxAbsScaler, MinMaxScaler, SimpleImputer, StandardScaler
 from qed.svm import LinearSVC, LinearSVR
@@ -57,6 +58,7 @@ EXACT = [
     (QuadraticDiscriminantAnalysis(), "label", FRAME, ["means_", "priors_"]),
     (PCA(2), None, FRAME, ["components_", "explained_variance_", "mean_"]),
     (KMeans(3, random_state=0), None, FRAME, ["cluster_centers_", "inertia_", "labels_"]),
+    (GaussianMixture(3, random_state=0), None, FRAME, ["means_", "covariances_", "lower_bound_"]),
     (StandardScaler(), None, GAPS, ["mean_", "var_", "scale_"]),
     (MinMaxScaler(), None, GAPS, ["data_min_", "scale_"]),
     (MaxAbsScaler(), None, GAPS, ["scale_"]),
@@ -105,7 +107,7 @@ def test_statistics_of_chunks_give_the_answer_of_all_rows(case):
     assert qed.verify(whole, source).holds
 
 
-@pytest.mark.parametrize("case", [EXACT[0], EXACT[3], EXACT[10], EXACT[11], EXACT[12]], ids=ids)
+@pytest.mark.parametrize("case", [EXACT[0], EXACT[3], EXACT[10], EXACT[11], EXACT[13]], ids=ids)
 def test_weights_of_a_source_count(case):
     model, target, table, names = case
     source = source_of(table, target, weight="weight")

@@ -48,8 +48,15 @@ _ONE_LIST = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 # a weight multiplies the step of its row, which is not the step taken twice
 # random starts: a repeated row changes the draws, and not their distribution (tested over many seeds beside the model)
 _SEEDED = {
-    "BaggingClassifier", "BisectingKMeans", "KMeans", "KernelKMeans", "MiniBatchKMeans", "RandomForestClassifier", "SoftKMeans"
-}  # fmt: skip
+    "BaggingClassifier",
+    "BisectingKMeans",
+    "KMeans",
+    "KMedoids",
+    "KernelKMeans",
+    "MiniBatchKMeans",
+    "RandomForestClassifier",
+    "SoftKMeans",
+}
 _ONLINE = {"Perceptron", "SGDClassifier", "SGDRegressor", "VotedPerceptron"}
 
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "qed/machine/elementary.hpp"
 #include "qed/machine/parallel.hpp"
 
 namespace qed {
@@ -204,42 +203,6 @@ void pursue_rows(const CodeProblem& problem, const double* squares, Index most, 
             pursuit.run(problem.right + i * k, squares[i], tolerance, w + i * k);
         }
     });
-}
-
-void tanh_rows(double* z, Index rows, Index width, double slope, double* sums) {
-    // a fixed cut into parts, whose sums are added in order
-    constexpr Index kPart = 512;
-    const Index parts = (rows + kPart - 1) / kPart;
-    std::vector<double> own(static_cast<std::size_t>(parts * width), 0.0);
-    const Effort effort(20.0 * static_cast<double>(rows) * static_cast<double>(width));
-    parallel_for(parts, [&](Index part) {
-        const Index first = part * kPart;
-        const Index count = (std::min(rows, first + kPart) - first) * width;
-        double* from = z + first * width;
-        constexpr Index lanes = static_cast<Index>(kVectorBytes / sizeof(double));
-        alignas(kVectorBytes) double line[lanes];
-        for (Index i = 0; i < count; i += lanes) {
-            const Index some = std::min(lanes, count - i);
-            std::fill_n(line, lanes, 0.0);
-            std::copy_n(from + i, some, line);
-            // tanh x = 1 - 2 / (e^2x + 1): exact to a few roundings of one, which is what means of it are compared with
-            Vector<double> v = load(line);
-            v = 1.0 - 2.0 / (exponential(v * (2.0 * slope)) + 1.0);
-            store(line, v);
-            std::copy_n(line, some, from + i);
-        }
-        double* sum = own.data() + part * width;
-        for (Index i = 0; i < count; i += width) {
-            for (Index j = 0; j < width; ++j) {
-                sum[j] += 1.0 - from[i + j] * from[i + j];
-            }
-        }
-    });
-    for (Index part = 0; part < parts; ++part) {
-        for (Index j = 0; j < width; ++j) {
-            sums[j] += own[static_cast<std::size_t>(part * width + j)];
-        }
-    }
 }
 
 }  // namespace qed

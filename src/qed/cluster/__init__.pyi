@@ -9,9 +9,14 @@ from qed.cluster._dbscan import DBSCAN as DBSCAN
 from qed.cluster._dbscan import dbscan as dbscan
 from qed.cluster._dendrogram import Dendrogram as Dendrogram
 from qed.cluster._divisive import DivisiveClustering as DivisiveClustering
+from qed.cluster._graph_cuts import cut_weight as cut_weight
+from qed.cluster._graph_cuts import graph_laplacian as graph_laplacian
+from qed.cluster._graph_cuts import normalized_cut as normalized_cut
+from qed.cluster._graph_cuts import ratio_cut as ratio_cut
 from qed.cluster._hdbscan import HDBSCAN as HDBSCAN
 from qed.cluster._kernel_kmeans import KernelKMeans as KernelKMeans
 from qed.cluster._kmeans import KMeans as KMeans
+from qed.cluster._medoids import KMedoids as KMedoids
 from qed.cluster._mini_batch import MiniBatchKMeans as MiniBatchKMeans
 from qed.cluster._optics import OPTICS as OPTICS
 from qed.cluster._optics import cluster_optics_dbscan as cluster_optics_dbscan
@@ -20,3 +25,4 @@ from qed.cluster._plusplus import farthest_first as farthest_first
 from qed.cluster._plusplus import kmeans_plusplus as kmeans_plusplus
 from qed.cluster._plusplus import seeding_probabilities as seeding_probabilities
 from qed.cluster._soft import SoftKMeans as SoftKMeans
+from qed.cluster._spectral import SpectralClustering as SpectralClustering

@@ -44,6 +44,10 @@ class _Run(NamedTuple):
     outcome: str
 
 
+def _are_enough(model: Any, rows: Array) -> str:
+    return "" if model.n_clusters <= len(rows) else f"should be at least {model.n_clusters} rows, and are {len(rows)}"
+
+
 class KernelKMeans(Clusterer):
     r"""k-means of rows that a kernel maps into another space, where groups of any shape may have a centre.
 
@@ -89,7 +93,7 @@ class KernelKMeans(Clusterer):
     verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of the starts.")
 
-    rows_: Array = fitted("The rows of the fit.", shape="(n, p)")
+    rows_: Array = fitted("The rows of the fit.", shape="(n, p)", check=_are_enough)
     weights_: Array = fitted("Their weights.", shape="(n,)", low=0)
     labels_: Array = fitted("Their clusters.", dtype="int32", shape="(n,)", low=0, below="n_clusters")
     inertia_: float = fitted("Weighted sum of squared distances of rows to their centres, in the feature space.", low=0)

@@ -1,15 +1,18 @@
-"""Dimension reduction: principal components, singular values.
+"""Dimension reduction: principal components, singular values, nonnegative factors, kernels, random projections, sparse codes.
 
 One rule: **directions are found from the smaller of two square matrices**, the products of the columns or those of the rows, and
 what is proved about them is proved from it.
 
 ::
 
-    _pca, _incremental_pca   principal components       _truncated_svd    singular values, not centred
-    _principal               what both of them share    _randomized_svd   the same as a function, with a bound
-    _choose                  how many components        _solve            which matrix, and its leading pairs
-    _rows                    centred, weighted rows     _krylov           leading pairs by a few products
-    _learn                   from rows to a model       _proof            how much better other directions can be
+    _pca, _incremental_pca   principal components       _truncated_svd       singular values, not centred
+    _principal               what both of them share    _randomized_svd      the same as a function, with a bound
+    _choose                  how many components        _solve               which matrix, and its leading pairs
+    _rows                    centred, weighted rows     _krylov              leading pairs by a few products
+    _learn                   from rows to a model       _proof               how much better other directions can be
+    _kernel_pca              the same of a kernel       _random_projection   directions that follow from a seed
+    _nmf, _mini_batch_nmf    nonnegative factors        _nonnegative         their starts and steps
+    _sparse_encode           codes for a dictionary
 """
 
 from __future__ import annotations

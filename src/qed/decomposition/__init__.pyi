@@ -11,4 +11,5 @@ from qed.decomposition._random_projection import distortion as distortion
 from qed.decomposition._random_projection import johnson_lindenstrauss_min_dim as johnson_lindenstrauss_min_dim
 from qed.decomposition._randomized_svd import LowRank as LowRank
 from qed.decomposition._randomized_svd import randomized_svd as randomized_svd
+from qed.decomposition._sparse_encode import sparse_encode as sparse_encode
 from qed.decomposition._truncated_svd import TruncatedSVD as TruncatedSVD

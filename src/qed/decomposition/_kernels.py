@@ -55,3 +55,8 @@ def code_rows(
     return int(
         _native.code_rows(plain(G), plain(P), W, plain(enough), float(lasso), float(ridge), bool(positive), int(sweeps))
     )
+
+
+def pursue_rows(G: Matrix, P: Matrix, squares: Matrix, most: int, tolerance: float) -> Matrix:
+    """Return codes by orthogonal matching pursuit from products alone."""
+    return np.asarray(_native.pursue_rows(plain(G), plain(P), plain(squares), int(most), float(tolerance)))

@@ -28,7 +28,7 @@ def importances(model: Any, getter: Any, norm_order: float) -> Array:
     """
     if callable(getter):
         found = _asked(getter, model)
-    elif getter == "auto":
+    elif isinstance(getter, str) and getter == "auto":
         name = next((name for name in ("coef_", "feature_importances_") if hasattr(model, name)), None)
         if name is None:
             raise InvalidData(

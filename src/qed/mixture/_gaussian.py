@@ -27,6 +27,7 @@ from qed.core import (
 from qed.core._events import Progress
 from qed.core._shared_params import VERBOSE
 from qed.core._targets import weights as read_weights
+from qed.core._validation import is_source
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.designs._range import fingerprint, require_range
@@ -49,7 +50,7 @@ def _add_up_to_one(model: Any, shares: Array) -> str:  # noqa: ARG001  the form 
     return "" if abs(shares.sum() - 1) < 1e-6 else f"should add up to 1, and add up to {shares.sum():.6g}"
 
 
-class GaussianMixture(Estimator, role="density_estimator"):
+class GaussianMixture(Estimator, role="density_estimator", chunks=True):
     r"""A density that is a weighted sum of Gaussians, fitted by expectation-maximisation.
 
     Objective
@@ -172,6 +173,8 @@ class GaussianMixture(Estimator, role="density_estimator"):
             Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
+        if is_source(X):
+            return self._fit_source(X, warm=bool(self.warm_start) and hasattr(self, "means_"))
         used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
         if used < self.n_components:
             raise InvalidData(
@@ -186,6 +189,27 @@ class GaussianMixture(Estimator, role="density_estimator"):
         )
         best = self._climbed(family, warm=data.warm)
         self._store(family, best, seen)
+        if best.outcome == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    def _fit_source(self, source: Any, *, warm: bool) -> Self:
+        """Find components of rows that come in chunks: a pass for each step, from a start on a sample."""
+        from qed.cluster._passes import FoldedScatter, sampled  # noqa: PLC0415  (most rows are in memory)
+        from qed.mixture._chunked import SourceFamily  # noqa: PLC0415
+
+        scatter = FoldedScatter(source, type(self).__name__)
+        if scatter.rows < self.n_components:
+            raise InvalidData(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {scatter.rows}."
+                " Ask for fewer components."
+            )
+        mean = scatter.seen.mean
+        rows, places = sampled(source, mean, generator(self.random_state))
+        options = (self.covariance_type, float(self.reg_covar), self._prior(len(mean)), self.algorithm)
+        family = SourceFamily(rows, places.s, mean, *options, source=source, total_weight=scatter.seen.weight)
+        best = self._climbed(family, warm=warm)
+        self._store(family, best, scatter.seen)
         if best.outcome == "interrupted":
             raise KeyboardInterrupt
         return self

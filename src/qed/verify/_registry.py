@@ -54,6 +54,8 @@ from qed.verify import (
     _coded,
     _copies,
     _counts,
+    _covariances,
+    _cuts_and_medoids,
     _density_clusters,
     _discriminants,
     _duality,
@@ -162,10 +164,12 @@ TABLE: dict[str, Entry] = {
     "qed.cluster.FeatureAgglomeration": _by(ExactCertificate, _merges.check),
     "qed.cluster.HDBSCAN": _by(ExactCertificate, _density_clusters.check_hdbscan),
     "qed.cluster.KMeans": _CENTRES,
+    "qed.cluster.KMedoids": _by(ClustersCertificate, _cuts_and_medoids.check_medoids),
     "qed.cluster.KernelKMeans": _by(ClustersCertificate, _kernel_clusters.check),
     "qed.cluster.MiniBatchKMeans": _CENTRES,
     "qed.cluster.OPTICS": _by(ExactCertificate, _density_clusters.check_optics),
     "qed.cluster.SoftKMeans": _by(AscentCertificate, _soft_clusters.check),
+    "qed.cluster.SpectralClustering": _by(ClustersCertificate, _cuts_and_medoids.check_spectral),
     "qed.compose.ClassifierChain": _of(_chains.chain),
     "qed.compose.ColumnTransformer": _of(_pipelines.column_transformer),
     "qed.compose.FeatureUnion": _of(_pipelines.feature_union),
@@ -177,6 +181,18 @@ TABLE: dict[str, Entry] = {
     "qed.compose.Pipeline": _of(_pipelines.pipeline),
     "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_pipelines.transformed_target),
+    **{
+        f"qed.covariance.{name}": _by(ExactCertificate, _covariances.check_empirical)
+        for name in ("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance")
+    },
+    **{
+        f"qed.covariance.{name}": _by(DualityGapCertificate, _covariances.check_graphical_lasso)
+        for name in ("GraphicalLasso", "GraphicalLassoCV")
+    },
+    **{
+        f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
+        for name in ("EllipticEnvelope", "MinCovDet")
+    },
     "qed.decomposition.GaussianRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.HadamardProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),

@@ -27,7 +27,4 @@ Index code_rows(const CodeProblem& problem, const double* enough, Index sweeps, 
 /// of them or the squared rest, from `squares` (n,) on, is at most `tolerance`. An entry that depends on the others ends it.
 void pursue_rows(const CodeProblem& problem, const double* squares, Index most, double tolerance, double* w);
 
-/// tanh(slope z) in place for z (n, k), row-major; adds 1 - tanh² of each column to sums (k,).
-void tanh_rows(double* z, Index rows, Index width, double slope, double* sums);
-
 }  // namespace qed
