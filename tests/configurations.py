@@ -23,6 +23,7 @@ from qed import (
     calibration,
     cluster,
     compose,
+    covariance,
     decomposition,
     discriminant_analysis,
     ensemble,
@@ -482,6 +483,9 @@ def _clusters(add: Callable[..., None]) -> None:
 
 
 def _mixtures(add: Callable[..., None]) -> None:
+    add(lambda: covariance.GraphicalLasso(0.1, assume_centered=True), weight="counts")
+    add(lambda: covariance.LedoitWolf(store_precision=False, assume_centered=True))
+    add(lambda: covariance.MinCovDet(support_fraction=0.8, random_state=0, store_precision=False))
     for kind in ("full", "tied", "diag", "spherical"):
         add(lambda kind=kind: mixture.GaussianMixture(2, covariance_type=kind, random_state=0))
     add(

@@ -100,6 +100,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         ("BisectingKMeans", "KMedoids", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans", "SpectralClustering"),
         lambda kind: kind(3, random_state=0),
     ),
+    "GraphicalLassoCV": lambda kind: kind(cv=2, alphas=2, n_refinements=1),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "FixedThresholdClassifier": lambda kind: kind(LogisticRegression()),

@@ -101,6 +101,7 @@ void bind_levels(nb::module_& module);
 void bind_mixture(nb::module_& module);
 void bind_nearest(nb::module_& module);
 void bind_planes(nb::module_& module);
+void bind_precision(nb::module_& module);
 void bind_rank(nb::module_& module);
 void bind_robust(nb::module_& module);
 void bind_shapley(nb::module_& module);

@@ -101,6 +101,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_mixture(module);
     bind_nearest(module);
     bind_planes(module);
+    bind_precision(module);
     bind_rank(module);
     bind_robust(module);
     bind_shapley(module);

@@ -69,7 +69,7 @@ def data(model: Any) -> tuple[Any, ...]:
 
 def answers(model: Any, rows: Any) -> Any:
     """Return what a model says of rows: predictions, what it makes of them, log-densities, neighbours, or labels of the fit."""
-    for method in ("predict", "transform", "score_samples"):
+    for method in ("predict", "transform", "score_samples", "mahalanobis"):
         if hasattr(model, method):
             said = getattr(model, method)(rows)
             return said.toarray() if hasattr(said, "toarray") else said

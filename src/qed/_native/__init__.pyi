@@ -745,6 +745,9 @@ def count_levels(X: Matrix, out: Matrix, levels: Vector, starts: NDArray[np.int6
 def pool_adjacent_violators(x: Vector, y: Vector, s: Vector | None) -> Vector:
     """Best rising values by weighted least squares, of rows sorted by x; equal x share one value. Weights are positive."""
 
+def precision_descent(S: Matrix, T: Matrix, W: Matrix, alpha: float, sweeps: int) -> Matrix:
+    """Newton direction from a precision matrix T, of inverse W, for a covariance S with an l1 penalty off the diagonal."""
+
 def follow_levels(X: Matrix, out: Matrix, levels: Matrix, values: Vector) -> None:
     """Write the curve through (levels, values) at each entry into ``out``, of the type of X; NaN stays.
 

@@ -54,6 +54,7 @@ from qed.verify import (
     _coded,
     _copies,
     _counts,
+    _covariances,
     _cuts_and_medoids,
     _density_clusters,
     _discriminants,
@@ -180,6 +181,18 @@ TABLE: dict[str, Entry] = {
     "qed.compose.Pipeline": _of(_pipelines.pipeline),
     "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_pipelines.transformed_target),
+    **{
+        f"qed.covariance.{name}": _by(ExactCertificate, _covariances.check_empirical)
+        for name in ("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance")
+    },
+    **{
+        f"qed.covariance.{name}": _by(DualityGapCertificate, _covariances.check_graphical_lasso)
+        for name in ("GraphicalLasso", "GraphicalLassoCV")
+    },
+    **{
+        f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
+        for name in ("EllipticEnvelope", "MinCovDet")
+    },
     "qed.decomposition.GaussianRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.HadamardProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
