@@ -98,9 +98,11 @@ NB_MODULE(QED_MODULE, module) {
     bind_online(module);
     bind_coded(module);
     bind_levels(module);
+    bind_manifold(module);
     bind_mixture(module);
     bind_nearest(module);
     bind_planes(module);
+    bind_precision(module);
     bind_rank(module);
     bind_robust(module);
     bind_shapley(module);

@@ -101,7 +101,7 @@ class SpectralClustering(Clusterer):
     labels_: Array = fitted("The cluster of each row.", dtype="int32", shape="(n,)", low=0, below="n_clusters")
     affinity_matrix_: Any = fitted("The similarities, (n, n).", shape="(n, n)", check=lambda _, value: _is_graph(value))
     embedding_: Array = fitted(
-        "Eigenvectors that rows were clustered by, divided by the roots of degrees.", shape="(n, c)"
+        "Eigenvectors that rows were clustered by, divided by the roots of degrees.", shape="(n, c)", answers=False
     )
     certificate_: ClustersCertificate = fitted("What is proven about the fit.")
 
@@ -213,17 +213,46 @@ def _lowest(graph: Any, count: int, rng: Generator) -> tuple[Array, Array]:
             values, vectors = np.linalg.eigh(scale[:, None] * dense * scale)
         values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
     else:
-        from scipy.sparse.linalg import LinearOperator, eigsh  # noqa: PLC0415
-
-        operator = LinearOperator((n, n), matvec=lambda v: scale * (W @ (scale * v.ravel())), dtype=np.float64)
-        found, columns = eigsh(operator, k=count, which="LA", v0=rng.uniform(-1, 1, n), tol=1e-8)
-        order = np.argsort(found)[::-1]
-        values, vectors = found[order], columns[:, order]
+        values, vectors = _krylov(W, degree, scale, count, rng)
     vectors = vectors * scale[:, None]
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     # rows without edges have the Laplacian zero
     return np.maximum(1.0 - values, 0.0) * (1 - 4 * UNIT), vectors * np.where(signs == 0, 1.0, signs)
+
+
+def _krylov(W: Any, degree: Array, scale: Array, count: int, rng: Generator) -> tuple[Array, Array]:
+    """Return the largest eigenvalues by Lanczos' method, which finds one vector of each.
+
+    One is an eigenvalue as often as there are components, and its vectors are known: roots of degrees on each of them.
+    """
+    from scipy.sparse.linalg import LinearOperator, eigsh  # noqa: PLC0415
+
+    n, label = len(degree), _components(W)
+    known = np.zeros((n, int(label.max()) + 1))
+    known[np.arange(n), label] = np.sqrt(degree)
+    known = known[:, known.any(axis=0)]
+    known = known / np.linalg.norm(known, axis=0)
+    left = count - known.shape[1]
+    if left <= 0:
+        return np.ones(count), known[:, :count]
+
+    def product(v: Array) -> Array:
+        v = v.ravel()
+        return np.asarray(scale * (W @ (scale * v)) - known @ (known.T @ v))
+
+    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    found, columns = eigsh(operator, k=left, which="LA", v0=rng.uniform(-1, 1, n), tol=1e-8)
+    order = np.argsort(found)[::-1]
+    return np.concatenate([np.ones(count - left), found[order]]), np.hstack([known, columns[:, order]])
+
+
+def _components(W: Any) -> Array:
+    if not hasattr(W, "tocsr") and np.all(np.count_nonzero(W, axis=1) == len(W) - 1):
+        return np.zeros(len(W), np.intp)  # every two rows are connected
+    from scipy.sparse import csgraph, csr_array  # noqa: PLC0415
+
+    return np.asarray(csgraph.connected_components(csr_array(W), directed=False)[1])
 
 
 def _by_pivots(vectors: Array, k: int) -> Array:

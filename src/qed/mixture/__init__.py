@@ -7,6 +7,7 @@ how to maximise; one loop does the rest.
 
     _gaussian     Gaussian mixtures         _gaussians    covariances, and the two halves of a step
     _ascent       the loop                  _starts       where it begins
+    _likelihood   Q, divergence and gradient
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from qed.certificates import (
     ClustersCertificate,
     CompositeCertificate,
     DualityGapCertificate,
+    EmbeddingCertificate,
     ExactCertificate,
     GapCertificate,
     LeastSquaresCertificate,
@@ -54,6 +55,7 @@ from qed.verify import (
     _coded,
     _copies,
     _counts,
+    _covariances,
     _cuts_and_medoids,
     _density_clusters,
     _discriminants,
@@ -73,13 +75,16 @@ from qed.verify import (
     _mistakes,
     _mixtures,
     _multiway_trees,
+    _neighbor_embeddings,
     _neighbors,
     _networks,
     _ordinal,
+    _patches,
     _pipelines,
     _powers,
     _projections,
     _random_trees,
+    _scalings,
     _selected,
     _soft_clusters,
     _subsets,
@@ -180,6 +185,18 @@ TABLE: dict[str, Entry] = {
     "qed.compose.Pipeline": _of(_pipelines.pipeline),
     "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_pipelines.transformed_target),
+    **{
+        f"qed.covariance.{name}": _by(ExactCertificate, _covariances.check_empirical)
+        for name in ("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance")
+    },
+    **{
+        f"qed.covariance.{name}": _by(DualityGapCertificate, _covariances.check_graphical_lasso)
+        for name in ("GraphicalLasso", "GraphicalLassoCV")
+    },
+    **{
+        f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
+        for name in ("EllipticEnvelope", "MinCovDet")
+    },
     "qed.decomposition.GaussianRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.HadamardProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
@@ -268,6 +285,13 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
     "qed.linear_model.VotedPerceptron": _by(MistakeBoundCertificate, _mistakes.check_votes),
+    "qed.manifold.ClassicalMDS": _by(EmbeddingCertificate, _scalings.check_classical),
+    "qed.manifold.Isomap": _by(EmbeddingCertificate, _scalings.check_isomap),
+    "qed.manifold.LocallyLinearEmbedding": _by(EmbeddingCertificate, _patches.check_patches),
+    "qed.manifold.MDS": _by(EmbeddingCertificate, _scalings.check_stress),
+    "qed.manifold.SpectralEmbedding": _by(EmbeddingCertificate, _patches.check_laplacian),
+    "qed.manifold.TSNE": _by(EmbeddingCertificate, _neighbor_embeddings.check_tsne),
+    "qed.manifold.UMAP": _by(EmbeddingCertificate, _neighbor_embeddings.check_umap),
     "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),

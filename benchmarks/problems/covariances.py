@@ -1,0 +1,84 @@
+"""Covariances: sparse inverses, and rows that lie closest together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.problems._problem import Data, Problem, model_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def chain(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Columns that depend on the one before, in units of their deviations."""
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] += 0.5 * X[:, j - 1]
+    return Data(X / X.std(axis=0), np.zeros(n))
+
+
+def contaminated(rng: np.random.Generator, n: int, p: int) -> Data:
+    """A tenth of the rows is far away."""
+    X = rng.standard_normal((n, p)) * np.linspace(1, 2, p)
+    X[: n // 10] += 10.0
+    return Data(X, np.zeros(n))
+
+
+def sparse(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """The objective of the precision that is found."""
+    kind = model_of(library, "covariance", "GraphicalLasso")
+
+    def run(X: Any, _: Any) -> Any:
+        T = kind(**params).fit(X).precision_
+        S = np.cov(X.T, bias=True)
+        return np.sum(S * T) - np.linalg.slogdet(T)[1] + params["alpha"] * (np.abs(T).sum() - np.abs(np.diag(T)).sum())
+
+    return run
+
+
+def least(data: Data, params: dict[str, Any]) -> Any:
+    """The same by proximal gradient steps, until they rest."""
+    S, alpha, step = np.cov(data.X.T, bias=True), params["alpha"], 1.0
+    off = ~np.eye(len(S), dtype=bool)
+    T = np.diag(1 / np.diag(S))
+    value = np.sum(S * T) - np.linalg.slogdet(T)[1]
+    for _ in range(3000):
+        W, before = np.linalg.inv(T), value
+        while True:
+            Z = T - step * (S - W)
+            N = np.where(off, np.sign(Z) * np.maximum(np.abs(Z) - step * alpha, 0), Z)
+            sign, log_det = np.linalg.slogdet(N)
+            smooth = np.sum(S * N) - log_det
+            D = N - T
+            if (
+                sign > 0
+                and np.linalg.eigvalsh(N)[0] > 0
+                and smooth <= value + np.sum(D * (S - W)) + np.sum(D**2) / (2 * step) + 1e-12
+            ):
+                break
+            step /= 2
+        T, value, step = N, smooth, step * 1.5
+        if np.abs(D).max() < 1e-9 and abs(before - value) < 1e-10:
+            break
+    return value + alpha * (np.abs(T).sum() - np.abs(np.diag(T)).sum())
+
+
+def robust(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """The location, which the rows far away would move by one."""
+    kind = model_of(library, "covariance", "MinCovDet")
+    return lambda X, _: np.round(kind(**params).fit(X).location_ / 2)
+
+
+def middle(data: Data, _: dict[str, Any]) -> Any:
+    return np.zeros(data.X.shape[1])
+
+
+PROBLEMS = (
+    Problem("graphical-lasso", "GraphicalLasso 1000×200, alpha 0.1", (1_000, 200), chain, "GraphicalLasso", params={"alpha": 0.1},
+            measure="workflow", run=sparse, expected=least, is_ceiling=True),
+    Problem("min-cov-det", "MinCovDet 5000×50", (5_000, 50), contaminated, "MinCovDet", params={"random_state": 0},
+            measure="workflow", run=robust, expected=middle),
+)  # fmt: skip

@@ -1,0 +1,16 @@
+from qed.covariance._covariance import log_likelihood as log_likelihood
+from qed.covariance._empirical import EmpiricalCovariance as EmpiricalCovariance
+from qed.covariance._empirical import ShrunkCovariance as ShrunkCovariance
+from qed.covariance._empirical import empirical_covariance as empirical_covariance
+from qed.covariance._empirical import shrunk_covariance as shrunk_covariance
+from qed.covariance._graphical_lasso import GraphicalLasso as GraphicalLasso
+from qed.covariance._graphical_lasso import graphical_lasso as graphical_lasso
+from qed.covariance._graphical_lasso_cv import GraphicalLassoCV as GraphicalLassoCV
+from qed.covariance._robust import EllipticEnvelope as EllipticEnvelope
+from qed.covariance._robust import MinCovDet as MinCovDet
+from qed.covariance._robust import fast_mcd as fast_mcd
+from qed.covariance._shrunk import OAS as OAS
+from qed.covariance._shrunk import LedoitWolf as LedoitWolf
+from qed.covariance._shrunk import ledoit_wolf as ledoit_wolf
+from qed.covariance._shrunk import ledoit_wolf_shrinkage as ledoit_wolf_shrinkage
+from qed.covariance._shrunk import oas as oas
