@@ -398,6 +398,7 @@ class HadamardProjection(RandomProjection):
         """Return the length of the transform, the signs, and which coordinates are kept."""
         own: Any = self
         q = 1 << max(int(own.n_features_in_) - 1, self.n_components_ - 1, 0).bit_length()
+        require_memory(16 * q, f"a transform of length {q}", "Ask for fewer directions.")
         rng = np.random.default_rng(self.seed_)
         signs = np.where(rng.random(own.n_features_in_) < 0.5, -1.0, 1.0)
         return q, signs, np.sort(rng.permutation(q)[: self.n_components_])
@@ -436,7 +437,9 @@ class HadamardProjection(RandomProjection):
         X = self._new_data(X)
         X = X.tocsr() if is_sparse(X) else X
         whole = X.shape[0] * self.n_components_ * X.dtype.itemsize
-        require_memory(whole, f"{self.n_components_} coordinates of {X.shape[0]} rows", "Transform fewer rows at a time.")
+        require_memory(
+            whole, f"{self.n_components_} coordinates of {X.shape[0]} rows", "Transform fewer rows at a time."
+        )
         found = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
         step = max(1, BLOCK // X.shape[1])
         for first in range(0, X.shape[0], step):
