@@ -29,6 +29,7 @@ from qed import (
     ensemble,
     feature_selection,
     linear_model,
+    manifold,
     mixture,
     model_selection,
     naive_bayes,
@@ -263,6 +264,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _embeddings(add)
     _factors(add)
     _selectors(add)
     _composites(add)
@@ -443,8 +445,10 @@ def _factors(add: Callable[..., None]) -> None:
                 )
             )
     for kernel in ("rbf", "poly", "cosine", "laplacian"):
+        back = kernel != "poly"  # powers of scores make the regression that gives rows back ill-conditioned
         add(
-            lambda kernel=kernel: D.KernelPCA(2, kernel=kernel, gamma=0.1, fit_inverse_transform=True), layout="float32"
+            lambda kernel=kernel, back=back: D.KernelPCA(2, kernel=kernel, gamma=0.1, fit_inverse_transform=back),
+            layout="float32",
         )
         add(lambda kernel=kernel: D.KernelPCA(kernel=kernel, gamma=0.05))
     add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
@@ -574,6 +578,20 @@ def _copies(add: Callable[..., None]) -> None:
     add(lambda: E.IsolationForest(n_estimators=4, contamination=0.2, max_features=2, random_state=1), weight="counts")
     add(lambda: E.IsolationForest(n_estimators=4, max_samples=0.6, bootstrap=True, random_state=1), layout="float32")
     add(lambda: E.RandomTreesEmbedding(n_estimators=4, max_depth=3, random_state=1), weight="counts")
+
+
+def _embeddings(add: Callable[..., None]) -> None:
+    add(lambda: manifold.ClassicalMDS(2))
+    add(lambda: manifold.MDS(2, max_iter=20))
+    add(lambda: manifold.MDS(2, metric_mds=False, max_iter=10), layout="float32")
+    add(lambda: manifold.Isomap(n_neighbors=4))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=4))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="modified"))
+    add(lambda: manifold.LocallyLinearEmbedding(n_neighbors=8, method="ltsa"), layout="float32")
+    add(lambda: manifold.SpectralEmbedding(2, n_neighbors=5))
+    add(lambda: manifold.SpectralEmbedding(2, affinity="rbf"))
+    add(lambda: manifold.TSNE(2, perplexity=4, max_iter=60, random_state=0))
+    add(lambda: manifold.UMAP(2, n_neighbors=5, n_epochs=20, random_state=0))
 
 
 def _others(add: Callable[..., None]) -> None:

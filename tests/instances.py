@@ -89,8 +89,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         lambda kind: kind(2, random_state=0),  # the lemma asks for more than there are columns
     ),
     # as many components as columns leave nothing to approximate
-    "NMF": lambda kind: kind(2, random_state=0),
-    "MiniBatchNMF": lambda kind: kind(2, max_iter=20, random_state=0),
+    **dict.fromkeys(("NMF", "MiniBatchNMF"), lambda kind: kind(2, random_state=0)),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     **dict.fromkeys(
         ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)
@@ -100,6 +99,14 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         ("BisectingKMeans", "KMedoids", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans", "SpectralClustering"),
         lambda kind: kind(3, random_state=0),
     ),
+    # few rows have few neighbours; as few steps as scikit-learn gives its own in its checks
+    "TSNE": lambda kind: kind(perplexity=2, max_iter=100, random_state=0),
+    "UMAP": lambda kind: kind(n_neighbors=5, n_epochs=20, random_state=0),
+    "MDS": lambda kind: kind(max_iter=20),
+    "LocallyLinearEmbedding": lambda kind: kind(n_neighbors=3, n_components=1),
+    # graphs that fall apart are warned about
+    "Isomap": lambda kind: kind(n_neighbors=None, radius=1e9, n_components=1),
+    "SpectralEmbedding": lambda kind: kind(n_components=1, affinity="rbf", gamma=1e-3),
     "GraphicalLassoCV": lambda kind: kind(cv=2, alphas=2, n_refinements=1),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),

@@ -98,6 +98,7 @@ void bind_neighbors(nb::module_& module);
 void bind_online(nb::module_& module);
 void bind_coded(nb::module_& module);
 void bind_levels(nb::module_& module);
+void bind_manifold(nb::module_& module);
 void bind_mixture(nb::module_& module);
 void bind_nearest(nb::module_& module);
 void bind_planes(nb::module_& module);

@@ -98,6 +98,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_online(module);
     bind_coded(module);
     bind_levels(module);
+    bind_manifold(module);
     bind_mixture(module);
     bind_nearest(module);
     bind_planes(module);

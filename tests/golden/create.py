@@ -68,12 +68,14 @@ def data(model: Any) -> tuple[Any, ...]:
 
 
 def answers(model: Any, rows: Any) -> Any:
-    """Return what a model says of rows: predictions, what it makes of them, log-densities, neighbours, or labels of the fit."""
+    """Return what a model says of rows: predictions, what it makes of them, log-densities, neighbours, or its labels or points."""
     for method in ("predict", "transform", "score_samples", "mahalanobis"):
         if hasattr(model, method):
             said = getattr(model, method)(rows)
             return said.toarray() if hasattr(said, "toarray") else said
-    return model.kneighbors(rows)[0].ravel() if hasattr(model, "kneighbors") else model.labels_
+    if hasattr(model, "kneighbors"):
+        return model.kneighbors(rows)[0].ravel()
+    return model.labels_ if hasattr(model, "labels_") else model.embedding_
 
 
 def rows_of(answer: Any) -> Any:

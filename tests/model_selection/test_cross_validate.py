@@ -1,5 +1,8 @@
 """Cross-validation: what is judged is what scikit-learn would judge, with work shared where the model can."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import sklearn.linear_model as their_models
@@ -148,3 +151,20 @@ def test_the_mean_predictor_has_the_error_that_theory_says():
     expected = 1 + k / ((k - 1) * n)
     # the error of one trial has a standard deviation near sqrt(2 / n) * expected; seven of the mean's are one in 1e11
     assert abs(np.mean(errors) - expected) < 7 * np.sqrt(2 / n) * expected / np.sqrt(trials)
+
+
+def test_what_is_a_classifier_does_not_depend_on_scikit_learn_being_loaded():
+    code = (
+        "import sys\n"
+        "from qed.base import BaseEstimator, ClassifierMixin\n"
+        "from qed.linear_model import Ridge\n"
+        "from qed.model_selection import GridSearchCV\n"
+        "from qed.model_selection._judge import is_classifier\n"
+        "from qed.svm import LinearSVC\n"
+        "class Own(ClassifierMixin, BaseEstimator): pass\n"
+        "assert is_classifier(Own())\n"
+        "assert is_classifier(GridSearchCV(LinearSVC(), {'C': [1.0]}))\n"
+        "assert not is_classifier(GridSearchCV(Ridge(), {'alpha': [1.0]}))\n"
+        "assert 'sklearn' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603

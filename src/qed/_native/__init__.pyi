@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+Matrix64: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 
 Rows: TypeAlias = (
@@ -1214,6 +1215,67 @@ def pack_forest(
     sets: NDArray[np.uint32],
 ) -> PackedForest:
     """Lay nodes out; ValueError if they are not those of trees over these columns."""
+
+Edges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""A graph in compressed rows: where the edges of each node begin, where they lead, and a number for each."""
+
+def shortest_paths(edges: Edges, sources: NDArray[np.int64]) -> Matrix64:
+    """Lengths of shortest paths from each source to all nodes, (sources, nodes); infinity where there is none."""
+
+def guttman_step(D: Matrix64, columns: Matrix64) -> tuple[Matrix64, float, float]:
+    """Points (k, n) after one step of majorisation towards the distances D, and the stress and squared distances before it."""
+
+def pair_distances(columns: Matrix64) -> Vector:
+    """Distances of all pairs i < j of points that are given as columns, (k, n)."""
+
+def perplexity_similarities(distances: Matrix64, perplexity: float) -> tuple[Matrix64, Vector]:
+    """Shares of neighbours whose entropy is log(perplexity), (n, k), and the precision of each row."""
+
+def membership_similarities(distances: Matrix64, wanted: float, connected: float) -> tuple[Matrix64, Vector, Vector]:
+    """Memberships of neighbours that add up to ``wanted``, the distance they begin at, and their spread."""
+
+def tsne_steps(
+    p: Edges,
+    y: Matrix64,
+    velocity: Matrix64,
+    gains: Matrix64,
+    exaggeration: float,
+    momentum: float,
+    learning_rate: float,
+    angle: float,
+    steps: int,
+) -> tuple[float, float]:
+    """Move points by so many steps, in place; returns the divergence and the norm of the gradient before the last.
+
+    With ``angle`` 0 all pairs push each other in double precision; else boxes of points do, in single precision (up to three
+    columns).
+    """
+
+def tsne_gradient(p: Edges, y: Matrix64, angle: float) -> tuple[float, Matrix64]:
+    """Divergence at points, and its gradient."""
+
+def student_sum(y: Matrix64, rows: NDArray[np.int64]) -> float:
+    """Sum of the similarities of some points with all others."""
+
+def umap_epochs(
+    edges: Edges,
+    y: Matrix64,
+    fixed: Matrix64 | None,
+    curve: tuple[float, float],
+    sampling: tuple[float, int, float, int, int],
+    first: int,
+    last: int,
+) -> None:
+    """Move points through epochs ``first`` to ``last - 1``, in place; among ``fixed`` points where those are given.
+
+    ``curve`` is a and b; ``sampling`` is the strength of repulsion, points that push for each that pulls, rate, epochs in all,
+    seed.
+    """
+
+def umap_cross_entropy(
+    edges: Edges, y: Matrix64, curve: tuple[float, float], repulsion: float, rows: NDArray[np.int64]
+) -> float:
+    """Return what the layout lowers, summed over some rows."""
 
 def code_rows(
     G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: bool, sweeps: int

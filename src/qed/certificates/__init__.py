@@ -5,7 +5,7 @@ travels inside model files. Two words are kept apart everywhere: a certificate i
 statement, and the tolerance is *reached* when the number is small enough for what the user asked. An interrupted fit has a
 true certificate whose tolerance is not reached.
 
-There are eleven kinds. A new model takes the kind that says what its fit proves; it does not bring a class of its own.
+There are twelve kinds. A new model takes the kind that says what its fit proves; it does not bring a class of its own.
 
 ===============  ==============================  ======================================================================
 kind             record                          statement, and when to take it
@@ -33,6 +33,8 @@ held-out rows    ``HeldOutCertificate``          errors on new rows, with a stat
                                                  every member: forests, bagging
 mistake bound    ``MistakeBoundCertificate``     mistakes made while learning, against the most that any order can cause
 explanation      ``ExplanationCertificate``      contributions of columns add up to predictions, exactly or with a standard error
+embedding        ``EmbeddingCertificate``        neighbourhoods that an embedding keeps, its objective and how near to rest it is:
+                                                 manifold learning
 composite        ``CompositeCertificate``        each part of a model of models keeps its own certificate
 none             ``Uncertified``                 nothing is claimed, and why; only for classes that the checker lists
 ===============  ==============================  ======================================================================

@@ -6,6 +6,7 @@ from qed.certificates._clusters import ClustersCertificate as ClustersCertificat
 from qed.certificates._composite import CompositeCertificate as CompositeCertificate
 from qed.certificates._composite import Uncertified as Uncertified
 from qed.certificates._duality_gap import DualityGapCertificate as DualityGapCertificate
+from qed.certificates._embedding import EmbeddingCertificate as EmbeddingCertificate
 from qed.certificates._exact import ExactCertificate as ExactCertificate
 from qed.certificates._explanation import ExplanationCertificate as ExplanationCertificate
 from qed.certificates._fingerprint import Fingerprint as Fingerprint

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import Classifier, InvalidParameter, Regressor, clone
+from qed.core import InvalidParameter, clone
 from qed.metrics import get_scorer
 from qed.model_selection._subset import rows_of
 
@@ -166,10 +166,9 @@ def _own_score(model: Any, X: Any, y: Any = None, **extra: Any) -> float:
 
 def is_classifier(estimator: Any) -> bool:
     """Say whether an estimator, of qed or not, predicts classes."""
-    if isinstance(estimator, Classifier):
-        return True
-    if isinstance(estimator, Regressor):
-        return False
+    own = getattr(estimator, "_traits", None)  # of a model of qed, or of a user's; tags need scikit-learn to be loaded
+    if own is not None:
+        return bool(own().role == "classifier")
     tags = getattr(estimator, "__sklearn_tags__", None)
     try:
         return tags is not None and tags().estimator_type == "classifier"

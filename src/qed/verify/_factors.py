@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._rows import read, read_data
+from qed.verify._rows import DOUBLE, read, read_data
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
@@ -34,7 +34,8 @@ def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y:
     if H.shape != (model.n_components_, rows.p) or not np.all(H >= 0) or model.n_components_ != _asked(model, rows.p):
         refuse(model, "its components have a negative entry, or other shapes than its columns give them")
     lengths = np.sqrt(np.sum(H * H, axis=1))
-    if not np.all(np.abs(model.component_norms_ - lengths) <= 1e-9 * lengths):
+    # summed in another order, and no more: small entries that became zero show in nothing else
+    if not np.all(np.abs(model.component_norms_ - lengths) <= (rows.p + 8) * DOUBLE * lengths):
         refuse(model, "the lengths of its components are others than stated")
     beta = NAMES[model.beta_loss] if isinstance(model.beta_loss, str) else float(model.beta_loss)
     same = model.alpha_W if model.alpha_H == "same" else model.alpha_H

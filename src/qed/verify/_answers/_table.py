@@ -9,6 +9,7 @@ from qed.verify._answers import (
     _columns,
     _composites,
     _densities,
+    _embeddings,
     _entries,
     _found,
     _linear,
@@ -209,6 +210,9 @@ RULES: dict[str, dict[str, Rule]] = {
         predict=_linear.side_label, decision_function=_linear.side_decision
     ),
     "qed.linear_model.VotedPerceptron": _linear_in(predict=_linear.label_by_votes, decision_function=_linear.votes),
+    "qed.manifold.Isomap": _defined(transform=_embeddings.along_paths),
+    "qed.manifold.LocallyLinearEmbedding": _defined(transform=_embeddings.by_weights),
+    "qed.manifold.UMAP": {"transform": _embeddings.drawn},
     "qed.mixture.GaussianMixture": _defined(predict=_densities.component, predict_proba=_densities.component_chances),
     "qed.model_selection.DummyClassifier": {
         "predict": _composites.usual_label,

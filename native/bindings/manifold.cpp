@@ -1,0 +1,189 @@
+#include "qed/manifold/graph.hpp"
+#include "qed/manifold/similarity.hpp"
+#include "qed/manifold/stress.hpp"
+#include "qed/manifold/tsne.hpp"
+#include "qed/manifold/umap.hpp"
+
+#include <limits>
+
+#include "arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using Whole = nb::ndarray<nb::ro, nb::device::cpu, std::int64_t, nb::ndim<1>, nb::c_contig>;
+using Plain = nb::ndarray<nb::ro, nb::device::cpu, double, nb::c_contig>;
+using Written = nb::ndarray<nb::device::cpu, double, nb::ndim<2>, nb::c_contig>;
+using Edges = std::tuple<Whole, Whole, Plain>;
+
+/// Edges in compressed rows, every index inside the graph of `nodes` ends.
+Graph graph(const Edges& edges, Index ends_below) {
+    const auto& [starts, ends, values] = edges;
+    require(starts.shape(0) > 0, "starts must hold one number more than there are nodes");
+    const auto nodes = static_cast<Index>(starts.shape(0)) - 1;
+    const auto count = static_cast<Index>(ends.shape(0));
+    require(values.ndim() == 1 && static_cast<Index>(values.shape(0)) == count, "ends and values must be of one length");
+    require(starts.data()[0] == 0 && starts.data()[nodes] == count, "starts must begin at 0 and end at the last edge");
+    require(nodes < std::numeric_limits<std::int32_t>::max(), "a graph has at most 2^31 - 2 nodes");
+    for (Index i = 0; i < nodes; ++i) {
+        require(starts.data()[i] <= starts.data()[i + 1], "starts must not fall");
+    }
+    const Index below = ends_below < 0 ? nodes : ends_below;
+    for (Index e = 0; e < count; ++e) {
+        require(ends.data()[e] >= 0 && ends.data()[e] < below, "an edge ends outside of the graph");
+    }
+    return {nodes, starts.data(), ends.data(), values.data()};
+}
+
+void require_indices(const Whole& rows, Index below) {
+    for (std::size_t i = 0; i < rows.shape(0); ++i) {
+        require(rows.data()[i] >= 0 && rows.data()[i] < below, "a row is not one of the graph");
+    }
+}
+
+void require_square(const Plain& D, Index n) {
+    require(D.ndim() == 2 && static_cast<Index>(D.shape(0)) == n && static_cast<Index>(D.shape(1)) == n,
+            "the matrix of distances must be square, a row for each point");
+}
+
+nb::ndarray<nb::numpy, double> paths(const Edges& edges, const Whole& sources) {
+    const Graph g = graph(edges, -1);
+    require_indices(sources, g.nodes);
+    const auto count = static_cast<Index>(sources.shape(0));
+    Fresh<double> out({count, g.nodes});
+    run([&] { shortest_paths(g, sources.data(), count, out.get()); });
+    return out.give();
+}
+
+std::tuple<Doubles, double, double> guttman(const Plain& D, const Plain& columns) {
+    require(columns.ndim() == 2, "points must be columns");
+    const auto k = static_cast<Index>(columns.shape(0));
+    const auto n = static_cast<Index>(columns.shape(1));
+    require_square(D, n);
+    Fresh<double> out({k, n});
+    StressSums sums;
+    run([&] { sums = guttman_step(D.data(), columns.data(), n, k, out.get()); });
+    return {out.give<Doubles>(), sums.stress, sums.squares};
+}
+
+nb::ndarray<nb::numpy, double> distances(const Plain& columns) {
+    require(columns.ndim() == 2, "points must be columns");
+    const auto k = static_cast<Index>(columns.shape(0));
+    const auto n = static_cast<Index>(columns.shape(1));
+    Fresh<double> out({n > 0 ? n * (n - 1) / 2 : 0});
+    run([&] { pair_distances(columns.data(), n, k, out.get()); });
+    return out.give();
+}
+
+std::tuple<Doubles, Doubles> perplexity(const Plain& d, double wanted) {
+    require(d.ndim() == 2 && d.shape(1) > 0, "distances must be rows of at least one neighbour");
+    const auto n = static_cast<Index>(d.shape(0));
+    const auto k = static_cast<Index>(d.shape(1));
+    Fresh<double> out({n, k});
+    Fresh<double> precision({n});
+    run([&] { perplexity_similarities(d.data(), n, k, wanted, out.get(), precision.get()); });
+    return {out.give<Doubles>(), precision.give<Doubles>()};
+}
+
+std::tuple<Doubles, Doubles, Doubles> memberships(const Plain& d, double wanted, double connected) {
+    require(d.ndim() == 2 && d.shape(1) > 0, "distances must be rows of at least one neighbour");
+    require(connected >= 0.0, "connected must not be negative");
+    const auto n = static_cast<Index>(d.shape(0));
+    const auto k = static_cast<Index>(d.shape(1));
+    Fresh<double> out({n, k});
+    Fresh<double> near({n});
+    Fresh<double> spread({n});
+    run([&] { membership_similarities(d.data(), n, k, wanted, connected, out.get(), near.get(), spread.get()); });
+    return {out.give<Doubles>(), near.give<Doubles>(), spread.give<Doubles>()};
+}
+
+void require_points(const Graph& g, Index rows, Index d, double angle) {
+    require(rows == g.nodes && d > 0, "there must be a point for each node");
+    require(angle >= 0.0 && (angle == 0.0 || d <= 3), "boxes hold points of at most three coordinates");
+}
+
+std::tuple<double, double> descend(const Edges& p, const Written& y, const Written& velocity, const Written& gains,
+                                   double exaggeration, double momentum, double learning_rate, double angle, Index steps) {
+    const Graph g = graph(p, -1);
+    const auto d = static_cast<Index>(y.shape(1));
+    require_points(g, static_cast<Index>(y.shape(0)), d, angle);
+    for (const Written* other : {&velocity, &gains}) {
+        require(other->shape(0) == y.shape(0) && other->shape(1) == y.shape(1), "velocity and gains are of the shape of y");
+    }
+    const TsneRule rule{exaggeration, momentum, learning_rate, angle};
+    TsneValue value;
+    run([&] { value = tsne_steps(g, d, y.data(), velocity.data(), gains.data(), rule, steps); });
+    return {value.divergence, value.gradient_norm};
+}
+
+std::tuple<double, Doubles> gradient(const Edges& p, const Plain& y, double angle) {
+    const Graph g = graph(p, -1);
+    require(y.ndim() == 2, "points must be rows");
+    const auto d = static_cast<Index>(y.shape(1));
+    require_points(g, static_cast<Index>(y.shape(0)), d, angle);
+    Fresh<double> out({g.nodes, d});
+    TsneValue value;
+    run([&] { value = tsne_gradient(g, d, y.data(), angle, out.get()); });
+    return {value.divergence, out.give<Doubles>()};
+}
+
+double summed(const Plain& y, const Whole& rows) {
+    require(y.ndim() == 2 && y.shape(1) > 0, "points must be rows");
+    const auto n = static_cast<Index>(y.shape(0));
+    require_indices(rows, n);
+    double value = 0.0;
+    run([&] {
+        value = student_sum(y.data(), n, static_cast<Index>(y.shape(1)), rows.data(), static_cast<Index>(rows.shape(0)));
+    });
+    return value;
+}
+
+void layout(const Edges& edges, const Written& y, const std::optional<Plain>& fixed, const std::tuple<double, double>& curve,
+            const std::tuple<double, Index, double, Index, std::uint64_t>& sampling, Index first, Index last) {
+    const auto d = static_cast<Index>(y.shape(1));
+    const bool is_fixed = fixed.has_value();
+    require(!is_fixed || (fixed->ndim() == 2 && static_cast<Index>(fixed->shape(1)) == d && fixed->shape(0) > 0),
+            "fixed points must have the coordinates of the others");
+    const Index m = is_fixed ? static_cast<Index>(fixed->shape(0)) : -1;
+    const Graph g = graph(edges, m);
+    require_points(g, static_cast<Index>(y.shape(0)), d, 0.0);
+    const auto& [a, b] = curve;
+    const auto& [repulsion, negatives, rate, epochs, seed] = sampling;
+    require(negatives >= 0 && negatives < (Index{1} << 20) && epochs > 0, "negatives and epochs must be sensible counts");
+    const UmapRule rule{{a, b}, repulsion, negatives, rate, epochs, seed};
+    run([&] { umap_epochs(g, d, y.data(), is_fixed ? fixed->data() : nullptr, m, rule, first, last); });
+}
+
+double cross_entropy(const Edges& edges, const Plain& y, const std::tuple<double, double>& curve, double repulsion,
+                     const Whole& rows) {
+    const Graph g = graph(edges, -1);
+    require(y.ndim() == 2, "points must be rows");
+    const auto d = static_cast<Index>(y.shape(1));
+    require_points(g, static_cast<Index>(y.shape(0)), d, 0.0);
+    require_indices(rows, g.nodes);
+    const UmapCurve at{std::get<0>(curve), std::get<1>(curve)};
+    double value = 0.0;
+    run([&] { value = umap_cross_entropy(g, d, y.data(), at, repulsion, rows.data(), static_cast<Index>(rows.shape(0))); });
+    return value;
+}
+
+}  // namespace
+
+void bind_manifold(nb::module_& module) {
+    module.def("shortest_paths", &paths, arg("edges"), arg("sources"));
+    module.def("guttman_step", &guttman, arg("D"), arg("columns"));
+    module.def("pair_distances", &distances, arg("columns"));
+    module.def("perplexity_similarities", &perplexity, arg("distances"), arg("perplexity"));
+    module.def("membership_similarities", &memberships, arg("distances"), arg("wanted"), arg("connected"));
+    module.def("tsne_steps", &descend, arg("p"), arg("y"), arg("velocity"), arg("gains"), arg("exaggeration"),
+               arg("momentum"), arg("learning_rate"), arg("angle"), arg("steps"));
+    module.def("tsne_gradient", &gradient, arg("p"), arg("y"), arg("angle"));
+    module.def("student_sum", &summed, arg("y"), arg("rows"));
+    module.def("umap_epochs", &layout, arg("edges"), arg("y"), arg("fixed").none(), arg("curve"), arg("sampling"),
+               arg("first"), arg("last"));
+    module.def("umap_cross_entropy", &cross_entropy, arg("edges"), arg("y"), arg("curve"), arg("repulsion"),
+               arg("rows"));
+}
+
+}  // namespace qed::bindings

@@ -1,0 +1,14 @@
+from qed.manifold._classical_mds import ClassicalMDS as ClassicalMDS
+from qed.manifold._faithfulness import continuity as continuity
+from qed.manifold._faithfulness import trustworthiness as trustworthiness
+from qed.manifold._isomap import Isomap as Isomap
+from qed.manifold._lle import LocallyLinearEmbedding as LocallyLinearEmbedding
+from qed.manifold._lle import locally_linear_embedding as locally_linear_embedding
+from qed.manifold._mds import MDS as MDS
+from qed.manifold._mds import smacof as smacof
+from qed.manifold._spectral import SpectralEmbedding as SpectralEmbedding
+from qed.manifold._spectral import spectral_embedding as spectral_embedding
+from qed.manifold._tsne import TSNE as TSNE
+from qed.manifold._tsne_loss import joint_probabilities as joint_probabilities
+from qed.manifold._tsne_loss import tsne_divergence as tsne_divergence
+from qed.manifold._umap import UMAP as UMAP

@@ -1,0 +1,87 @@
+"""Few eigenvectors of large symmetric matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.core._events import Progress
+from qed.decomposition import _krylov as krylov
+
+if TYPE_CHECKING:
+    from qed.core._params import Array
+
+SMALL = 400  # rows up to which all eigenvectors cost no more than a few
+TINY = float(np.finfo(np.float64).eps)
+
+
+class Pairs(NamedTuple):
+    """Eigenvalues in the order asked for, orthonormal eigenvectors as columns, and their largest residual."""
+
+    values: Array
+    vectors: Array
+    residual: float
+
+
+def leading(matrix: Any, k: int, *, steps: int = 200, tol: float | None = 1e-11) -> Pairs:
+    """Return the k largest eigenvalues of a symmetric matrix, dense or sparse, largest first.
+
+    Large matrices are multiplied with blocks of vectors (block Lanczos) until the residual, relative to the largest value, is
+    within `tol`, at most `steps` times; without `tol` exactly so often.
+    """
+    n = matrix.shape[0]
+    if n <= max(SMALL, 4 * k):
+        dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        values, vectors = np.linalg.eigh(dense)
+        return _with_residual(dense, values[::-1][:k], vectors[:, ::-1][:, :k])
+    start = np.random.default_rng(0).standard_normal((n, max(8, k + 2)))
+    with Progress("eigenvectors") as progress:
+        vectors = krylov.leading(
+            lambda block: matrix @ block, start, k, steps=steps, tol=tol, progress=progress
+        ).vectors
+    values = np.einsum("ij,ij->j", vectors, matrix @ vectors)  # also where they are negative
+    order = np.argsort(-values, kind="stable")
+    return _with_residual(matrix, values[order], vectors[:, order])
+
+
+def trailing(matrix: Any, k: int, null: Array) -> Pairs:
+    """Return the k smallest eigenvalues of a sparse positive semidefinite matrix, smallest first, all but one.
+
+    `null` is a vector of length one with eigenvalue zero, which is left out: eigenvectors are those orthogonal to it. Large
+    matrices are inverted about a point slightly below zero, where they are definite.
+    """
+    n = matrix.shape[0]
+    size = float(abs(matrix).sum(axis=1).max())
+    if n <= max(SMALL, 4 * k):
+        # moved to the other end of the spectrum
+        values, vectors = np.linalg.eigh(matrix.toarray() + 2.0 * size * np.outer(null, null))
+        values, vectors = values[:k], vectors[:, :k]
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigsh, splu  # noqa: PLC0415
+
+        shift = 1e-10 * size
+        factor = splu((matrix + shift * _identity(n)).tocsc(), diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
+
+        def inverse(v: Array) -> Array:
+            found = factor.solve(v - null * (null @ v))
+            return np.asarray(found - null * (null @ found))
+
+        operator = LinearOperator((n, n), matvec=inverse, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n)
+        found, vectors = eigsh(operator, k, which="LM", v0=start - null * (null @ start))
+        order = np.argsort(-found, kind="stable")
+        vectors = vectors[:, order]
+        values = np.einsum("ij,ij->j", vectors, matrix @ vectors)
+    return _with_residual(matrix, values, vectors)
+
+
+def _identity(n: int) -> Any:
+    from scipy.sparse import identity  # noqa: PLC0415
+
+    return identity(n, format="csr")
+
+
+def _with_residual(matrix: Any, values: Array, vectors: Array) -> Pairs:
+    off = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
+    return Pairs(values, vectors, float(off.max(initial=0.0)))

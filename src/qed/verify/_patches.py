@@ -1,0 +1,202 @@
+"""Embeddings by eigenvectors of neighbourhoods, checked: locally linear patches and Laplacians."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qed.core import _tables
+from qed.verify._embeddings import Found, Measure, checker, refuse, require_neighbors
+
+Array = np.ndarray[Any, Any]
+LARGE = 1500  # rows from which smaller eigenvalues are not searched for
+
+
+class _Forms:
+    """A sum of small quadratic forms: entry i is a matrix on some of the rows."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.parts: list[tuple[Array, Array]] = []
+
+    def add(self, nodes: Array, matrix: Array) -> None:
+        self.parts.append((nodes, matrix))
+
+    def times(self, Y: Array) -> Array:
+        out = np.zeros(Y.shape)
+        for nodes, matrix in self.parts:
+            out[nodes] += matrix @ Y[nodes]
+        return out
+
+    def dense(self) -> Array:
+        out = np.zeros((self.n, self.n))
+        for nodes, matrix in self.parts:
+            out[np.ix_(nodes, nodes)] += matrix
+        return out
+
+    def size(self) -> float:
+        rows = np.zeros(self.n)
+        for nodes, matrix in self.parts:
+            rows[nodes] += np.abs(matrix).sum(axis=1)
+        return float(rows.max(initial=0.0))
+
+
+def _weights(away: Array, reg: float) -> Array:
+    """Return the weights of sum one of differences from a row: by a least-squares problem with a ridge."""
+    products = away @ away.T
+    trace = float(np.trace(products))
+    ridge = reg * trace if trace > 0 else reg
+    weights = np.linalg.solve(products + ridge * np.eye(len(away)), np.ones(len(away)))
+    return np.asarray(weights / weights.sum())
+
+
+def _forms(model: Any, rows: Array, ids: Array) -> _Forms:
+    n, k = ids.shape
+    d, forms = model.n_components, _Forms(n)
+    if model.method == "modified":
+        _add_modified(model, rows, ids, forms)
+        return forms
+    for i in range(n):
+        if model.method == "standard":
+            line = np.concatenate([[1.0], -_weights(rows[ids[i]] - rows[i], model.reg)])
+            forms.add(np.concatenate([[i], ids[i]]), np.outer(line, line))
+            continue
+        local = rows[ids[i]] - rows[ids[i]].mean(axis=0)
+        values, vectors = np.linalg.eigh(local @ local.T)
+        tangent = vectors[:, np.argsort(-values, kind="stable")[:d]]
+        if model.method == "ltsa":
+            inside = np.column_stack([np.full(k, 1 / np.sqrt(k)), tangent])
+            forms.add(ids[i], np.eye(k) - inside @ inside.T)
+        else:
+            products = [tangent[:, a] * tangent[:, b] for a in range(d) for b in range(a, d)]
+            Q, _ = np.linalg.qr(np.column_stack([np.ones(k), tangent, *products]))
+            W = Q[:, d + 1 :]
+            sums = W.sum(axis=0)
+            W = W / np.where(np.abs(sums) < model.hessian_tol, 1.0, sums)
+            forms.add(ids[i], W @ W.T)
+    return forms
+
+
+def _add_modified(model: Any, rows: Array, ids: Array, forms: _Forms) -> None:
+    n, k = ids.shape
+    d = model.n_components
+    spectra = []
+    for i in range(n):
+        away = rows[ids[i]] - rows[i]
+        values, vectors = np.linalg.eigh(away @ away.T)
+        spectra.append((np.maximum(values, 0.0), vectors))  # smallest first
+    tiny = np.finfo(float).tiny
+    eta = float(np.median([v[: k - d].sum() / max(v[k - d :].sum(), tiny) for v, _ in spectra]))
+    for i, (values, vectors) in enumerate(spectra):
+        low = np.cumsum(values)[:-1]
+        high = np.maximum(values.sum() - low, tiny)
+        s = min(max(int(np.searchsorted(low / high, eta)), k - min(k, rows.shape[1]), 1), k - 1)
+        V = vectors[:, :s][:, ::-1]
+        alpha = float(np.linalg.norm(V.sum(axis=0))) / np.sqrt(s)
+        h = np.full(s, alpha) - V.sum(axis=0)
+        length = float(np.linalg.norm(h))
+        reflect = np.eye(s) if length < model.modified_tol else np.eye(s) - 2 * np.outer(h, h) / length**2
+        W = V @ reflect + (1 - alpha) * _weights(rows[ids[i]] - rows[i], model.reg)[:, None]
+        line = np.vstack([-np.ones(s), W])
+        forms.add(np.concatenate([[i], ids[i]]), line @ line.T)
+
+
+def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+    ids = np.asarray(model.neighbors_, np.int64)
+    if ids.shape != (measure.n, model.n_neighbors):
+        refuse(model, "it names another number of neighbours")
+    require_neighbors(model, measure, ids)
+    forms = _forms(model, measure.rows, ids)
+    size = max(forms.size(), float(np.finfo(float).eps))
+    tolerance = 1e-4 if model.embedding_.dtype == np.float32 else 1e-7
+    used = np.linalg.norm(points, axis=0) > 0
+    Y = points[:, used]
+    if np.abs(Y.T @ Y - np.eye(Y.shape[1])).max(initial=0.0) > tolerance or np.abs(Y.sum(axis=0)).max(
+        initial=0.0
+    ) > np.sqrt(len(Y)) * max(tolerance, 1e-5):
+        refuse(model, "its points are not orthonormal, about zero")
+    image = forms.times(Y)
+    values = np.einsum("ij,ij->j", Y, image)
+    if np.linalg.norm(image - Y * values, axis=0).max(initial=0.0) > tolerance * size:
+        refuse(model, "its points are no eigenvectors")
+    slack = tolerance * size if model.embedding_.dtype == np.float32 else 1e-12 * size
+    if np.any(np.diff(values) < -slack - 1e-6 * np.abs(values[1:])):
+        refuse(model, "its axes are not in order")
+    objective = float(values.sum())
+    allowed = 1e-9 * size * len(values) + (tolerance * size if model.embedding_.dtype == np.float32 else 0.0)
+    if not abs(model.reconstruction_error_ - objective) <= SMALL * abs(objective) + allowed:
+        refuse(model, f"its reconstruction error is {objective:.6g}, and it says {model.reconstruction_error_:.6g}")
+    if measure.n <= LARGE:
+        # the constant vector, of value zero, is moved to the other end
+        best = np.sort(np.linalg.eigvalsh(forms.dense() + 2 * size / measure.n))[: len(values)]
+        if not objective <= best.sum() + SMALL * abs(objective) + allowed + 1e-10 * size * len(values):
+            refuse(model, "there are eigenvectors with smaller eigenvalues")
+    return Found("reconstruction error", model.reconstruction_error_, model.certificate_.residual)
+
+
+SMALL = 1e-5  # relative, of sums of eigenvalues near zero
+
+
+def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+    A = _affinities(model, measure)
+    stored = model.affinity_matrix_
+    dense = np.asarray(stored.toarray() if _tables.is_sparse(stored) else stored, np.float64)
+    if dense.shape != A.shape or np.abs(dense - A).max(initial=0.0) > 1e-9 * np.abs(A).max(initial=0.0):
+        refuse(model, "its affinities are others")
+    A = A.copy()
+    np.fill_diagonal(A, 0.0)
+    degrees = A.sum(axis=1)
+    roots = np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    matrix = A / roots / roots[:, None]
+    tolerance = 1e-4 if model.embedding_.dtype == np.float32 else 1e-7
+    V = points * roots[:, None]
+    V = V[:, np.linalg.norm(V, axis=0) > 0]
+    if np.abs(V.T @ V - np.eye(V.shape[1])).max(initial=0.0) > tolerance or np.abs(roots @ V).max(
+        initial=0.0
+    ) > 10 * tolerance * np.linalg.norm(roots):
+        refuse(model, "its points are not orthonormal with the weights of their degrees, about zero")
+    image = matrix @ V
+    values = np.einsum("ij,ij->j", V, image)
+    if np.linalg.norm(image - V * values, axis=0).max(initial=0.0) > tolerance:
+        refuse(model, "its points are no eigenvectors")
+    if np.any(np.diff(values) > (tolerance if model.embedding_.dtype == np.float32 else 1e-10)):
+        refuse(model, "its axes are not in order")
+    if measure.n <= LARGE:
+        first = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # of value one, and left out
+        best = np.sort(np.linalg.eigvalsh(matrix - 2 * np.outer(first, first)))[::-1][: len(values)]
+        if not values.sum() >= best.sum() - 10 * tolerance * len(values):
+            refuse(model, "there are eigenvectors with larger eigenvalues")
+    objective = float(np.sum(np.maximum(1 - values, 0.0)))
+    size = 1e-6 * len(values) + (10 * tolerance / 1e-6 * 1e-2 if model.embedding_.dtype == np.float32 else 0.0)
+    return Found("sum of eigenvalues", objective, model.certificate_.residual, size)
+
+
+def _affinities(model: Any, measure: Measure) -> Array:
+    n = measure.n
+    if model.affinity == "precomputed":
+        return measure.rows
+    if model.affinity == "rbf":
+        gamma = 1.0 / measure.rows.shape[1] if model.gamma is None else model.gamma
+        return np.asarray(np.exp(-gamma * measure.square() ** 2))
+    k = min(model.n_neighbors if model.n_neighbors is not None else max(n // 10, 1), n)
+    links = np.eye(n)
+    if k > 1:
+        ids = np.asarray(model.neighbors_, np.int64)
+        if ids.shape != (n, k - 1):
+            refuse(model, "it names another number of neighbours")
+        require_neighbors(model, measure, ids)
+        links[np.arange(n)[:, None], ids] = 1.0
+    return np.asarray(0.5 * (links + links.T))
+
+
+def _rows(model: Any, data: Array) -> Measure:  # noqa: ARG001
+    return Measure(data, "euclidean", None)
+
+
+def _graph_rows(model: Any, data: Array) -> Measure:
+    return Measure(data, "precomputed" if model.affinity == "precomputed_nearest_neighbors" else "euclidean", None)
+
+
+check_patches = checker(_rows, _lle, turned=False)
+check_laplacian = checker(_graph_rows, _spectral, turned=False)
