@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qed.core import InvalidData
+from qed.metrics import f1_score, operating_point
 from qed.mixture import (
     GaussianMixture,
     MixtureLikelihood,
@@ -127,3 +128,15 @@ def test_gradient_rests_where_em_rests():
         assert model.value(model.encode(other)) == pytest.approx(other.score(X))
     with pytest.raises(InvalidData, match="numbers"):
         model.value(v[:-1])
+
+
+@pytest.mark.covers("MIX-23")
+def test_threshold_of_anomalies_is_the_best_of_all():
+    X = rows(5, n=150)
+    X[:10] += np.random.default_rng(0).normal(size=(10, 2)) * 6
+    is_anomaly = np.arange(150) < 10
+    score = -fitted(X[10:], 20).score_samples(X)
+    chosen = operating_point(is_anomaly, score, maximize="f1")
+    brute = [f1_score(is_anomaly, score >= threshold) for threshold in score]
+    assert f1_score(is_anomaly, score >= chosen.threshold) == pytest.approx(max(brute))
+    assert max(brute) > 0.5
