@@ -102,7 +102,6 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     # few rows have few neighbours; as few steps as scikit-learn gives its own in its checks
     "TSNE": lambda kind: kind(perplexity=2, max_iter=100, random_state=0),
     "UMAP": lambda kind: kind(n_neighbors=5, n_epochs=20, random_state=0),
-    "MDS": lambda kind: kind(max_iter=20),
     "LocallyLinearEmbedding": lambda kind: kind(n_neighbors=3, n_components=1),
     # graphs that fall apart are warned about
     "Isomap": lambda kind: kind(n_neighbors=None, radius=1e9, n_components=1),

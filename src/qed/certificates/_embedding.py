@@ -55,7 +55,7 @@ class EmbeddingCertificate(Certificate):
 
     @property
     def reached(self) -> bool:
-        """Whether the method ended by itself, and not at a limit."""
+        """Whether the method came to its end: at rest, or after all steps of its schedule."""
         return self.outcome == "solved"
 
     def numbers(self) -> dict[str, str]:

@@ -54,8 +54,8 @@ class Isomap(Embedding):
     --------
     >>> from qed.manifold import Isomap
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0]]
-    >>> Isomap(n_neighbors=2, n_components=1).fit_transform(X)[:, 0].round(6).tolist()
-    [2.0, 1.0, 0.0, -1.0, -2.0]
+    >>> Isomap(n_neighbors=2, n_components=1).fit(X).dist_matrix_[0].tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0]
     """
 
     _: KW_ONLY
