@@ -92,7 +92,10 @@ class CovarianceEstimator(Estimator):
             The distance.
         """
         self._check_is_fitted()
-        error = np.asarray(comp_cov, dtype=np.float64) - self.covariance_
+        other = np.asarray(comp_cov, dtype=np.float64)
+        if other.shape != self.covariance_.shape:
+            raise InvalidData(f"comp_cov must have shape {self.covariance_.shape}, and has {other.shape}.")
+        error = other - self.covariance_
         if norm not in ("frobenius", "spectral"):
             raise NotImplementedError(f"norm must be 'frobenius' or 'spectral', got {norm!r}.")
         found = float(np.sum(error**2) if norm == "frobenius" else np.linalg.norm(error, 2) ** 2)

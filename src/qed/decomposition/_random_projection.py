@@ -134,6 +134,7 @@ def _squared_distances(table: Any, i: Array, j: Array) -> Array:
 # The directions of the last model are kept: making them anew costs as much as transforming a row for each of them.
 @functools.lru_cache(maxsize=1)
 def _normal_directions(seed: int, k: int, p: int) -> Array:
+    require_memory(16 * k * p, f"{k} directions of {p} columns", "Ask for fewer directions.")
     drawn = np.random.default_rng(seed).standard_normal((k, p)) / math.sqrt(k)
     drawn.flags.writeable = False
     return np.asarray(drawn)
@@ -143,6 +144,7 @@ def _normal_directions(seed: int, k: int, p: int) -> Array:
 def _sparse_directions(seed: int, k: int, p: int, share: float) -> Any:
     import scipy.sparse  # noqa: PLC0415  (for those who project)
 
+    require_memory(int(16 * k * (1 + share * p)), f"{k} directions of {p} columns", "Ask for fewer directions.")
     rng, size = np.random.default_rng(seed), math.sqrt(1 / (share * k))
     index, value, starts = [], [], [0]
     for _ in range(k):
