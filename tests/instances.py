@@ -106,6 +106,8 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     # graphs that fall apart are warned about
     "Isomap": lambda kind: kind(n_neighbors=None, radius=1e9, n_components=1),
     "SpectralEmbedding": lambda kind: kind(n_components=1, affinity="rbf", gamma=1e-3),
+    "GraphicalLasso": lambda kind: kind(alpha=0.2, max_iter=500),  # of few rows and many columns it takes long
+    "KernelPCA": lambda kind: kind(2, fit_inverse_transform=True),
     "GraphicalLassoCV": lambda kind: kind(cv=2, alphas=2, n_refinements=1),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),

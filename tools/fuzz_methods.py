@@ -59,6 +59,7 @@ ARGUMENTS = {
     **dict.fromkeys(ROWS, ("X",)),
     **dict.fromkeys(("score", "certify", "partial_fit", "forget"), ("X", "y")),
     "restrict": (),
+    "error_norm": ("X",),  # no matrix of the right shape: refused in words
 }
 SPARSE = ("transform", "predict")
 REFUSED = object()

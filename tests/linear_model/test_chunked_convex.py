@@ -80,6 +80,16 @@ def test_sparse_chunks_and_files_in_single_precision(tmp_path):
     assert qed.verify(model, source).holds
 
 
+def test_a_penalised_intercept_comes_in_chunks_too():
+    y = (SIGNAL > -1).astype(float)
+    whole = LogisticRegression(solver="liblinear").fit(X, y)
+    parts = LogisticRegression(solver="liblinear").fit(ArraySource(X, y, chunk_rows=60))
+    assert np.allclose(parts.coef_, whole.coef_, atol=1e-3)
+    assert np.allclose(parts.intercept_, whole.intercept_, atol=1e-3)
+    free = LogisticRegression().fit(X, y)
+    assert abs(free.intercept_[0] - whole.intercept_[0]) > 2e-3  # which is another model
+
+
 def test_what_cannot_be_done_with_chunks_is_said():
     y = (SIGNAL > -1).astype(float)
     source = ArraySource(X, y, chunk_rows=60)
@@ -91,8 +101,6 @@ def test_what_cannot_be_done_with_chunks_is_said():
         LassoCV().fit(source)
     with pytest.raises(qed.InvalidData, match="partial_fit"):
         SGDClassifier().fit(source)
-    with pytest.raises(qed.InvalidParameter, match="liblinear"):
-        LogisticRegression(solver="liblinear").fit(source)
     bad = X.copy()
     bad[130, 2] = np.nan
     with pytest.raises(qed.InvalidData, match="NaN: row 130, column 2"):

@@ -28,7 +28,10 @@ def test_agrees_with_the_singular_values():
     best = np.linalg.lstsq(Z, t, rcond=None)[0]
     assert model.solver_used_ == "qr"
     assert model.rank_ == 30
-    assert np.linalg.norm(Z @ (model.coef_ - best)) <= 1e-8 * np.linalg.norm(t)
+    # both solutions are those of a table that differs by its rounding, and coefficients are large
+    rounding = np.finfo(float).eps * np.linalg.norm(Z, 2) * np.linalg.norm(best)
+    assert np.linalg.norm(Z @ (model.coef_ - best)) <= rounding
+    assert rounding <= 1e-7 * np.linalg.norm(t)
     assert qed.verify(model, X, y).holds
 
 

@@ -12,7 +12,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Clusterer,
-    Fraction,
     InvalidData,
     NonNegative,
     Number,
@@ -27,6 +26,7 @@ from qed.core import (
 from qed.data._kernels import UNIT
 
 AtLeastTwo = Annotated[int, Number(low=2, whole=True)]
+Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 
 
 class OPTICS(Clusterer):
@@ -56,7 +56,7 @@ class OPTICS(Clusterer):
     """
 
     _: KW_ONLY
-    min_samples: AtLeastTwo | Fraction = param(5, "Rows, or the share of all, near a core row, itself included.")
+    min_samples: AtLeastTwo | Share = param(5, "Rows, or the share of all, near a core row, itself included.")
     max_eps: PositiveOrInfinite = param(np.inf, "Distance beyond which rows are not near.")
     metric: AnyMetric = param(
         "minkowski", "Distance of rows: a name, a function of two rows, or 'precomputed' where X holds distances."
@@ -67,7 +67,7 @@ class OPTICS(Clusterer):
     eps: NonNegative | None = param(None, "Reachability to cut at with 'dbscan'; max_eps by default.")
     xi: Probability = param(0.05, "Relative step of the reachability that is steep, with 'xi'.")
     predecessor_correction: bool = param(True, "Whether groups end where rows are reached from outside them.")
-    min_cluster_size: AtLeastTwo | Fraction | None = param(
+    min_cluster_size: AtLeastTwo | Share | None = param(
         None, "Rows, or their share, of a group; min_samples by default."
     )
     algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = param("auto", "Search method.", kind="hint")
