@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-__all__ = ["enable_halving_search_cv", "enable_hist_gradient_boosting", "enable_iterative_imputer"]
+__all__ = ["enable_halving_search_cv", "enable_hist_gradient_boosting"]
 
 enable_halving_search_cv = "qed.model_selection.HalvingGridSearchCV and HalvingRandomSearchCV are always there"
 enable_hist_gradient_boosting = "qed.ensemble.HistGradientBoostingClassifier and its regressor are always there"
-enable_iterative_imputer = "qed.preprocessing.IterativeImputer is always there"
