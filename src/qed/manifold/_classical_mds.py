@@ -11,6 +11,8 @@ from qed.manifold._eigenvectors import TINY, leading
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._neighborhoods import AnyMetric, Space, require_symmetric
 
+ROWS_AT_ONCE = 64
+
 
 class ClassicalMDS(Embedding):
     r"""Points whose inner products are those that the distances of the rows imply.
@@ -90,9 +92,13 @@ class ClassicalMDS(Embedding):
 
 
 def doubly_centred(D: Array) -> Array:
-    """Return -J D^2 J / 2: the inner products of centred points with these distances."""
-    B = -0.5 * D * D
-    mean = B.mean(axis=0)
-    B -= mean
-    B -= B.mean(axis=1)[:, None]
+    """Return -J D^2 J / 2 of symmetric distances: the inner products of centred points that lie so far apart."""
+    B = np.multiply(D, D)
+    mean = -0.5 * B.mean(axis=0)
+    total = mean.mean()
+    for first in range(0, len(B), ROWS_AT_ONCE):  # while they are at hand
+        some = slice(first, first + ROWS_AT_ONCE)
+        B[some] *= -0.5
+        B[some] -= mean
+        B[some] -= (mean[some] - total)[:, None]
     return B

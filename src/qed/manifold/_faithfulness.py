@@ -14,7 +14,7 @@ from qed.manifold._neighborhoods import AnyMetric, Space
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-PAIRS = 2e8  # differences of numbers that a comparison may take; beyond, some rows are compared with all
+PAIRS = 5e7  # differences of numbers that a comparison may take; beyond, some rows are compared with all
 LEAST, MOST = 64, 1000  # rows that are compared
 COMPARED = 5  # neighbours, as many as scikit-learn's function compares
 

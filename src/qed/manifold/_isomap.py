@@ -122,7 +122,7 @@ class Isomap(Embedding):
         )
         edges = joined(type(self).__name__, space, self._neighborhoods(space))
         G = shortest_paths(edges, np.arange(n))
-        G = np.minimum(G, G.T)  # the same path is rounded differently from its two ends
+        _make_symmetric(G)
         B = doubly_centred(G)
         k = min(self.n_components, n)
         pairs = leading(B, k)
@@ -131,7 +131,7 @@ class Isomap(Embedding):
         self.rows_, self.dist_matrix_ = np.array(space.rows), G
         self.eigenvalues_ = np.concatenate([pairs.values, np.zeros(self.n_components - k)])
         self.embedding_ = with_signs(points).astype(data.X.dtype)
-        strain = float(np.sum(B * B) - np.sum(np.maximum(pairs.values, 0.0) ** 2))
+        strain = float(np.vdot(B, B) - np.sum(np.maximum(pairs.values, 0.0) ** 2))
         top = max(abs(float(pairs.values[0])), TINY * float(np.abs(B).max(initial=0.0)))
         residual = pairs.residual / top if top > 0 else 0.0
         self._certify(space, self._seen(data), Ending("strain", max(strain, 0.0), residual, "solved"))
@@ -162,7 +162,7 @@ class Isomap(Embedding):
         """
         self._check_is_fitted()
         B = doubly_centred(self.dist_matrix_)
-        left = float(np.sum(B * B) - np.sum(np.maximum(self.eigenvalues_, 0.0) ** 2))
+        left = float(np.vdot(B, B) - np.sum(np.maximum(self.eigenvalues_, 0.0) ** 2))
         return float(np.sqrt(max(left, 0.0)) / len(B))
 
     def transform(self, X: Any) -> Any:
@@ -199,3 +199,13 @@ class Isomap(Embedding):
             product = -0.5 * paths * paths
             points[row] = (product - product.mean() - mean + mean.mean()) @ axes
         return points.astype(given.dtype)
+
+
+def _make_symmetric(G: Array) -> None:
+    """Keep the shorter of the two lengths of each path, which rounds differently from its two ends; in place, tile by tile."""
+    tile = 256
+    for i in range(0, len(G), tile):
+        for j in range(i, len(G), tile):
+            upper, lower = G[i : i + tile, j : j + tile], G[j : j + tile, i : i + tile]
+            np.minimum(upper, lower.T, out=upper)
+            lower[:] = upper.T

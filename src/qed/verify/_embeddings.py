@@ -144,7 +144,7 @@ def spread_evenly(n: int, count: int) -> Array:
 
 def compared(n: int, p: int) -> Array:
     """Return the rows that a certificate compares."""
-    return spread_evenly(n, min(n, max(64, min(1000, int(2e8 / (n * p))))))
+    return spread_evenly(n, min(n, max(64, min(1000, int(5e7 / (n * p))))))
 
 
 def _require_faithfulness(model: Any, certificate: EmbeddingCertificate, measure: Measure, points: Array) -> None:
