@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -321,6 +322,11 @@ def test_certificates_are_verified_and_changed_points_refused(model, tmp_path):
         honest = loaded.embedding_.copy()
         for changed in (1.01 * honest, -honest, honest[::-1], honest + 1.0, honest[:, ::-1]):
             loaded.embedding_ = np.ascontiguousarray(changed)
+            with pytest.raises(CertificateError):
+                qed.verify(loaded, X)
+        loaded.embedding_ = honest
+        for field in ("objective", "residual", "trustworthiness", "continuity"):
+            loaded.certificate_ = replace(certificate, **{field: 0.5 * getattr(certificate, field) + 0.01})
             with pytest.raises(CertificateError):
                 qed.verify(loaded, X)
 

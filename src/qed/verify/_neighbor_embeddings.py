@@ -24,17 +24,12 @@ def _solved(value: Any, wanted: float, start: Array) -> Array:
     return np.exp((low + high) / 2)
 
 
-def _pairs(ids: Array, values: Array) -> dict[str, Array]:
-    n, k = ids.shape
-    return {"i": np.repeat(np.arange(n), k), "j": ids.reshape(-1), "v": values.reshape(-1)}
-
-
 def _matrix(ids: Array, values: Array) -> Any:
     """Return directed numbers of neighbours as a sparse matrix."""
     from scipy.sparse import coo_matrix  # noqa: PLC0415
 
-    parts = _pairs(ids, values)
-    return coo_matrix((parts["v"], (parts["i"], parts["j"])), shape=(len(ids), len(ids))).tocsr()
+    n, k = ids.shape
+    return coo_matrix((values.reshape(-1), (np.repeat(np.arange(n), k), ids.reshape(-1))), shape=(n, n)).tocsr()
 
 
 def _probabilities(distances: Array, perplexity: float) -> Array:

@@ -118,7 +118,8 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa:
         refuse(model, "its points are not orthonormal, about zero")
     image = forms.times(Y)
     values = np.einsum("ij,ij->j", Y, image)
-    if np.linalg.norm(image - Y * values, axis=0).max(initial=0.0) > tolerance * size:
+    residual = float(np.linalg.norm(image - Y * values, axis=0).max(initial=0.0)) / size
+    if not residual <= tolerance:
         refuse(model, "its points are no eigenvectors")
     slack = tolerance * size if model.embedding_.dtype == np.float32 else 1e-12 * size
     if np.any(np.diff(values) < -slack - 1e-6 * np.abs(values[1:])):
@@ -132,7 +133,7 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa:
         best = np.sort(np.linalg.eigvalsh(forms.dense() + 2 * size / measure.n))[: len(values)]
         if not objective <= best.sum() + SMALL * abs(objective) + allowed + 1e-10 * size * len(values):
             refuse(model, "there are eigenvectors with smaller eigenvalues")
-    return Found("reconstruction error", model.reconstruction_error_, model.certificate_.residual)
+    return Found("reconstruction error", model.reconstruction_error_, residual)
 
 
 SMALL = 1e-5  # relative, of sums of eigenvalues near zero
@@ -158,7 +159,8 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
         refuse(model, "its points are not orthonormal with the weights of their degrees, about zero")
     image = matrix @ V
     values = np.einsum("ij,ij->j", V, image)
-    if np.linalg.norm(image - V * values, axis=0).max(initial=0.0) > tolerance:
+    residual = float(np.linalg.norm(image - V * values, axis=0).max(initial=0.0))
+    if not residual <= tolerance:
         refuse(model, "its points are no eigenvectors")
     if np.any(np.diff(values) > (tolerance if model.embedding_.dtype == np.float32 else 1e-10)):
         refuse(model, "its axes are not in order")
@@ -169,7 +171,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
             refuse(model, "there are eigenvectors with larger eigenvalues")
     objective = float(np.sum(np.maximum(1 - values, 0.0)))
     size = 1e-6 * len(values) + (10 * tolerance / 1e-6 * 1e-2 if model.embedding_.dtype == np.float32 else 0.0)
-    return Found("sum of eigenvalues", objective, model.certificate_.residual, size)
+    return Found("sum of eigenvalues", objective, residual, size)
 
 
 def _affinities(model: Any, measure: Measure) -> Array:

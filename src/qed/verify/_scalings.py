@@ -65,8 +65,8 @@ def _classical(model: Any, measure: Measure, points: Array, y: Any) -> Found:  #
     D = measure.square()
     _require_distances(model, D)
     B = _doubly_centred(D)
-    strain, _ = _require_leading(model, B, points)
-    return Found("strain", strain, model.certificate_.residual, SMALL * float(np.sum(B**2)))
+    strain, residual = _require_leading(model, B, points)
+    return Found("strain", strain, residual, SMALL * float(np.sum(B**2)))
 
 
 SMALL = 1e-4  # share of all squares: strain is their difference
@@ -123,8 +123,8 @@ def _isomap(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # no
     links = _links(model, measure)
     _require_paths(model, links)
     B = _doubly_centred(np.asarray(model.dist_matrix_, np.float64))
-    strain, _ = _require_leading(model, B, points)
-    return Found("strain", strain, model.certificate_.residual, SMALL * float(np.sum(B**2)))
+    strain, residual = _require_leading(model, B, points)
+    return Found("strain", strain, residual, SMALL * float(np.sum(B**2)))
 
 
 def _links(model: Any, measure: Measure) -> list[dict[int, float]]:
