@@ -68,7 +68,44 @@ def row(name: str, title: str, shape: tuple[int, int], k: int, most: int) -> Pro
     )  # fmt: skip
 
 
+def variational(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """Minus the scores of some rows, at rest."""
+    mixture = model_of(library, "mixture", "BayesianGaussianMixture")
+
+    def run(X: Any, _: Any) -> Any:
+        return -mixture(**params).fit(X).score_samples(X[sample(len(X))])
+
+    return run
+
+
+def posterior_of_one(data: Data, params: dict[str, Any]) -> Any:  # noqa: ARG001  the form of an expectation
+    """The same for one component, whose posterior is exact: a normal-Wishart distribution with the prior of the defaults."""
+    from scipy.special import digamma
+
+    X = data.X
+    n, p = X.shape
+    prior = np.atleast_2d(np.cov(X.T))
+    degrees, counted = p + n, 1.0 + n
+    scatter = prior + (n - 1) * prior + n * FLOOR * np.eye(p)
+    factor = np.linalg.cholesky(scatter / degrees)
+    logs = digamma(0.5 * (degrees - np.arange(p))).sum() - p * np.log(0.5 * degrees) - 2 * np.log(np.diag(factor)).sum()
+    squares = np.sum(np.linalg.solve(factor, (X[sample(n)] - X.mean(axis=0)).T) ** 2, axis=0)
+    # one stick: a of it is broken off, b is left
+    weight = digamma(1.0 + n) - digamma(2.0 + n)
+    return -(weight + 0.5 * (logs - p * np.log(2 * np.pi) - p / counted - squares))
+
+
+def variational_row(name: str, title: str, shape: tuple[int, int]) -> Problem:
+    params = {"n_components": 1, "max_iter": 5}
+    return Problem(
+        name, title, shape, partial(blobs, k=3), "BayesianGaussianMixture", params=params, measure="workflow",
+        run=variational, expected=posterior_of_one,
+    )  # fmt: skip
+
+
 PROBLEMS = (
+    variational_row("bayesian-mixture-small", "BayesianGaussianMixture 1000×10, 1 component", (1_000, 10)),
+    variational_row("bayesian-mixture-tall", "BayesianGaussianMixture 200000×20, 1 component", (200_000, 20)),
     row("mixture-small", "GaussianMixture 1000×10, 3 components, 10 steps", (1_000, 10), 3, 10),
     row("mixture-tall", "GaussianMixture 200000×20, 10 components, 20 steps", (200_000, 20), 10, 20),
 )

@@ -1,3 +1,4 @@
+from qed.mixture._bayesian import BayesianGaussianMixture as BayesianGaussianMixture
 from qed.mixture._gaussian import GaussianMixture as GaussianMixture
 from qed.mixture._likelihood import LikelihoodDecomposition as LikelihoodDecomposition
 from qed.mixture._likelihood import MixtureLikelihood as MixtureLikelihood

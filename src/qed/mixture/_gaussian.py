@@ -6,51 +6,44 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from qed.certificates import AscentCertificate
 from qed.core import (
-    KW_ONLY,
     Array,
-    Estimator,
     InvalidData,
     Matrix,
     NonNegative,
-    NonNegativeInt,
     NonNegativeVector,
     Positive,
-    PositiveInt,
-    Seed,
     Vector,
     fitted,
     generator,
     param,
 )
-from qed.core._events import Progress
-from qed.core._shared_params import VERBOSE
-from qed.core._targets import weights as read_weights
 from qed.core._validation import is_source
 from qed.data import ArraySource
-from qed.data._kernels import UNIT
 from qed.designs._range import fingerprint, require_range
-from qed.mixture._ascent import Ascent, climb
-from qed.mixture._gaussians import CovariancePrior, GaussianExpectation, GaussianFamily, Gaussians
+from qed.mixture import _stored
+from qed.mixture._gaussians import CovariancePrior, GaussianFamily, Gaussians
 from qed.mixture._kernels import gaussian_densities
+from qed.mixture._mixture import LikelihoodMixture, best_ascent, keep_ascent, require_as_many_rows
 from qed.mixture._starts import begin, with_given
+from qed.mixture._stored import (
+    COVARIANCES,
+    INIT_PARAMS,
+    MEANS,
+    PRECISION_FACTORS,
+    PRECISIONS,
+    REG_COVAR,
+    STRUCTURE,
+    Structure,
+)
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-
-def _has_its_structure(model: Any, stored: Array) -> str:
-    k, p = model.means_.shape
-    shape = {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,)}[model.covariance_type]
-    return "" if stored.shape == shape else f"should have shape {shape}, and has {stored.shape}"
+    from qed.mixture._ascent import Ascent
 
 
-def _add_up_to_one(model: Any, shares: Array) -> str:  # noqa: ARG001  the form of a check
-    return "" if abs(shares.sum() - 1) < 1e-6 else f"should add up to 1, and add up to {shares.sum():.6g}"
-
-
-class GaussianMixture(Estimator, role="density_estimator", chunks=True):
+class GaussianMixture(LikelihoodMixture, chunks=True):
     r"""A density that is a weighted sum of Gaussians, fitted by expectation-maximisation.
 
     Objective
@@ -92,29 +85,13 @@ class GaussianMixture(Estimator, role="density_estimator", chunks=True):
     True
     """
 
-    n_components: PositiveInt = param(1, "Number of components.")
-    _: KW_ONLY
-    covariance_type: Literal["full", "tied", "diag", "spherical"] = param(
-        "full",
-        "A covariance for each component, one for all, variances of columns, or one variance for each component.",
-    )
-    tol: NonNegative = param(1e-3, "Gain of the objective, per unit of weight, at which the ascent stops.")
-    reg_covar: NonNegative = param(1e-6, "Variance that every row is blurred by; no variance falls below it.")
-    max_iter: PositiveInt = param(100, "Most steps of one start.")
-    n_init: PositiveInt = param(1, "How many starts, of which the best is kept.")
-    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = param(
-        "kmeans", "Where to begin: clusters of k-means, rows far from each other, random responsibilities, or any rows."
-    )
+    covariance_type: Structure = STRUCTURE
+    reg_covar: NonNegative = REG_COVAR
+    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = INIT_PARAMS
     weights_init: NonNegativeVector | None = param(None, "First weights, shape (k,), with sum one.")
     means_init: Matrix | None = param(None, "First means, shape (k, p).")
     precisions_init: Vector | Matrix | Any = param(
         None, "First inverses of covariances, in the shape that ``covariance_type`` gives them."
-    )
-    random_state: Seed = param(None, "Seed of the starts and of ``sample``.")
-    warm_start: bool = param(False, "Whether to begin where the last fit ended.")
-    verbose: NonNegativeInt = VERBOSE
-    verbose_interval: PositiveInt = param(
-        10, "Steps between lines of scikit-learn's; here a bar or a line a second.", kind="hint"
     )
     algorithm: Literal["soft", "hard"] = param(
         "soft", "Whether a row belongs to every component in part (EM), or to the most probable one alone (hard EM)."
@@ -124,36 +101,13 @@ class GaussianMixture(Estimator, role="density_estimator", chunks=True):
     )
     degrees_of_freedom_prior: Positive | None = param(None, "Its degrees of freedom, at least p; None means p.")
 
-    weights_: Array = fitted(
-        "Weights of the components, shape (k,).",
-        shape="(c,)",
-        low=0,
-        high=1,
-        length="n_components",
-        check=_add_up_to_one,
-    )
-    means_: Array = fitted("Means, shape (k, p).", shape="(c, p)")
-    covariances_: Array = fitted(
-        "Covariances, in the shape of their structure.",
-        shape="(c, p, p) or (p, p) or (c, p) or (c,)",
-        check=_has_its_structure,
-    )
-    precisions_: Array = fitted(
-        "Their inverses.", shape="(c, p, p) or (p, p) or (c, p) or (c,)", check=_has_its_structure
-    )
-    precisions_cholesky_: Array = fitted(
-        "Upper triangular U with precision U U'; inverse standard deviations of structures without correlations.",
-        shape="(c, p, p) or (p, p) or (c, p) or (c,)",
-        check=_has_its_structure,
-    )
-    converged_: bool = fitted("Whether the ascent came to rest.", answers=False)
-    n_iter_: int = fitted("Steps of the best start.", low=0, answers=False)
-    lower_bound_: float = fitted("The objective per unit of weight.", answers=False)
-    lower_bounds_: list[float] = fitted("The objective at the start and after each step.", answers=False)
+    means_: Array = MEANS
+    covariances_: Array = COVARIANCES
+    precisions_: Array = PRECISIONS
+    precisions_cholesky_: Array = PRECISION_FACTORS
     degenerate_components_: list[int] = fitted(
         "Components with a variance near ``reg_covar``, or no rows.", low=0, answers=False
     )
-    certificate_: AscentCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find weights, means and covariances.
@@ -175,23 +129,16 @@ class GaussianMixture(Estimator, role="density_estimator", chunks=True):
         data = self._fit_data(X, None, sample_weight)
         if is_source(X):
             return self._fit_source(X, warm=bool(self.warm_start) and hasattr(self, "means_"))
-        used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
-        if used < self.n_components:
-            raise InvalidData(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {used}. Ask for fewer"
-                " components."
-            )
+        require_as_many_rows(
+            data.n_rows if data.weight is None else int(np.count_nonzero(data.weight)), self.n_components
+        )
         seen = fingerprint(data.X, np.empty((data.n_rows, 0)), data.weight)
         require_range(ArraySource(data.X, None, data.weight), seen)
         prior = self._prior(data.X.shape[1])
         family = GaussianFamily(
             data.X, data.weight, seen.mean, self.covariance_type, float(self.reg_covar), prior, self.algorithm
         )
-        best = self._climbed(family, warm=data.warm)
-        self._store(family, best, seen)
-        if best.outcome == "interrupted":
-            raise KeyboardInterrupt
-        return self
+        return self._climb(family, seen, warm=data.warm)
 
     def _fit_source(self, source: Any, *, warm: bool) -> Self:
         """Find components of rows that come in chunks: a pass for each step, from a start on a sample."""
@@ -199,36 +146,23 @@ class GaussianMixture(Estimator, role="density_estimator", chunks=True):
         from qed.mixture._chunked import SourceFamily  # noqa: PLC0415
 
         scatter = FoldedScatter(source, type(self).__name__)
-        if scatter.rows < self.n_components:
-            raise InvalidData(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {scatter.rows}."
-                " Ask for fewer components."
-            )
+        require_as_many_rows(scatter.rows, self.n_components)
         mean = scatter.seen.mean
         rows, places = sampled(source, mean, generator(self.random_state))
         options = (self.covariance_type, float(self.reg_covar), self._prior(len(mean)), self.algorithm)
         family = SourceFamily(rows, places.s, mean, *options, source=source, total_weight=scatter.seen.weight)
-        best = self._climbed(family, warm=warm)
-        self._store(family, best, scatter.seen)
-        if best.outcome == "interrupted":
-            raise KeyboardInterrupt
-        return self
+        return self._climb(family, scatter.seen, warm=warm)
 
-    def _climbed(self, family: GaussianFamily, *, warm: bool) -> Ascent[Gaussians, GaussianExpectation]:
-        """Climb from every start, and return the best ascent."""
-        rng = generator(self.random_state)
-        starts = 1 if warm else self.n_init
-        best: Ascent[Gaussians, GaussianExpectation] | None = None
-        with Progress(type(self).__name__, verbose=self.verbose) as progress:
-            for _ in range(starts):
-                start = self._fitted() if warm else self._start(family, rng)
-                run = climb(family, start, tol=self.tol, most=self.max_iter, progress=progress)
-                if best is None or run.expected.objective > best.expected.objective:
-                    best = run
-                if run.outcome in ("stopped", "interrupted"):
-                    break
-        assert best is not None  # noqa: S101  (at least one start)
-        return best
+    def _climb(self, family: GaussianFamily, seen: Any, *, warm: bool) -> Self:
+        """Climb from every start, and keep the best ascent."""
+        start = (lambda _: _stored.stored(self)) if warm else (lambda rng: self._start(family, rng))
+        run: Ascent[Gaussians, Any] = best_ascent(family, start, 1 if warm else self.n_init, self)
+        found = run.parameters
+        _stored.store(self, found)
+        self.degenerate_components_ = _degenerate(found, float(self.reg_covar), run.expected.sums.weights)
+        what = "log-likelihood" if self.algorithm == "soft" else "log-likelihood of the most probable components"
+        keep_ascent(self, run, what, _stored.rounding(found, run.trace), seen)
+        return self
 
     def _prior(self, p: int) -> CovariancePrior | None:
         if self.covariance_prior is None:
@@ -262,127 +196,9 @@ class GaussianMixture(Estimator, role="density_estimator", chunks=True):
             return Gaussians(weights, means, covariances, self.covariance_type)
         return with_given(begin(family, k, self.init_params, rng), weights, means, covariances)
 
-    def _store(self, family: GaussianFamily, run: Ascent[Gaussians, GaussianExpectation], seen: Any) -> None:
-        found = run.parameters
-        self.weights_, self.means_, self.covariances_ = found.weights, found.means, np.array(found.covariances)
-        whiten = found.whiten
-        if self.covariance_type in ("diag", "spherical"):
-            roots = whiten if self.covariance_type == "diag" else whiten[:, 0].copy()
-            self.precisions_cholesky_, self.precisions_ = roots, roots**2
-        else:
-            self.precisions_cholesky_ = np.ascontiguousarray(np.swapaxes(whiten, -1, -2))
-            self.precisions_ = np.swapaxes(whiten, -1, -2) @ whiten
-        self.n_iter_, self.lower_bounds_ = run.steps, run.trace.tolist()
-        self.lower_bound_ = float(run.expected.objective)
-        self.degenerate_components_ = _degenerate(found, float(self.reg_covar), run.expected.sums.weights)
-        p = family.X.shape[1]
-        size = 1.0 + p + float(np.max(np.abs(run.trace))) + p * abs(float(np.log(np.max(np.abs(whiten)))))
-        rounding = 64 * (p + 8) * UNIT * found.condition * size
-        self.certificate_ = AscentCertificate(
-            what="log-likelihood" if self.algorithm == "soft" else "log-likelihood of the most probable components",
-            objective=float(run.expected.objective),
-            rounding=rounding,
-            trace=run.trace,
-            gain=run.gain if abs(run.gain) > 16 * rounding else 0.0,
-            displacement=run.displacement,
-            tol=float(self.tol),
-            outcome=run.outcome,
-            fingerprint=seen,
-        )
-        self.converged_ = self.certificate_.reached
-
-    def _fitted(self) -> Gaussians:
-        return Gaussians(self.weights_, self.means_, self.covariances_, self.covariance_type)
-
     def _densities(self, X: Any, *, shares: bool) -> tuple[Array, Array | None]:
         X = self._new_data(X)
-        return gaussian_densities(X, self.weights_ @ self.means_, self._fitted().components(), shares=shares)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit, and return the most probable component of each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        ndarray of int of shape (n,)
-            Numbers of components.
-        """
-        return self.fit(X, y, sample_weight).predict(X)
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the logarithm of the density at each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Log-densities.
-        """
-        return self._densities(X, shares=False)[0]
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Return the mean of the log-densities of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        float
-            Larger is better.
-        """
-        logs = self.score_samples(X)
-        return float(np.average(logs, weights=read_weights(sample_weight, len(logs))))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return how probable each component is for each row: the responsibilities.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Probabilities; rows sum to one.
-        """
-        shares = self._densities(X, shares=True)[1]
-        assert shares is not None  # noqa: S101  (they were asked for)
-        return shares
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable component of each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        ndarray of int of shape (n,)
-            Numbers of components.
-        """
-        return np.asarray(np.argmax(self.predict_proba(X), axis=1))
+        return gaussian_densities(X, self.weights_ @ self.means_, _stored.stored(self).components(), shares=shares)
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw new rows: first a component, then a row from it.
@@ -399,28 +215,7 @@ class GaussianMixture(Estimator, role="density_estimator", chunks=True):
         y : ndarray of int of shape (n_samples,)
             Their components.
         """
-        self._check_is_fitted()
-        if n_samples < 1:
-            raise InvalidData(
-                f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample."
-            )
-        rng = generator(self.random_state)
-        counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
-        found, (k, p) = self._fitted(), self.means_.shape
-        labels = np.repeat(np.arange(k), counts)
-        z = rng.standard_normal((n_samples, p))
-        if self.covariance_type in ("diag", "spherical"):
-            return self.means_[labels] + z / found.whiten[labels], labels
-        try:
-            factors = np.broadcast_to(np.linalg.cholesky(self.covariances_), (k, p, p))
-        except np.linalg.LinAlgError as error:
-            raise InvalidData(
-                f"covariances_ of this {type(self).__name__} holds a matrix that is not positive definite, so nothing can be drawn"
-                " from it. Fit again, or load the model from its file."
-            ) from error
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        rows = [z[starts[j] : starts[j + 1]] @ factors[j].T + self.means_[j] for j in range(k)]
-        return np.vstack(rows), labels
+        return _stored.draw(self, n_samples, generator(self.random_state))
 
     def _n_parameters(self) -> int:
         k, p = self.means_.shape
@@ -432,42 +227,11 @@ class GaussianMixture(Estimator, role="density_estimator", chunks=True):
         }
         return int(of_covariances[self.covariance_type] + k * p + k - 1)
 
-    def bic(self, X: Any) -> float:
-        """Return the Bayesian information criterion on rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        float
-            Lower is better.
-        """
-        logs = self.score_samples(X)
-        return float(-2 * logs.sum() + self._n_parameters() * np.log(len(logs)))
-
-    def aic(self, X: Any) -> float:
-        """Return Akaike's information criterion on rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        float
-            Lower is better.
-        """
-        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
-
 
 def _inverted(precisions: Any, structure: str, k: int, p: int) -> Array:
     """Return the covariances of given precisions."""
     given = np.array(precisions, dtype=np.float64)
-    shape = {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,)}[structure]
+    shape = _stored.shape_of(structure, k, p)
     if given.shape != shape:
         raise InvalidData(
             f"precisions_init must have shape {shape} for covariance_type={structure!r}, got {given.shape}."

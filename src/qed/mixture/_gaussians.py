@@ -111,6 +111,16 @@ class GaussianExpectation:
     covariances: Array  # of those means; a component that no row belongs to keeps its own
     objective: float
 
+    def moments(self) -> tuple[Array, Array, Array]:
+        """Return weights, means, and scatters about them: (k, p, p), or (k, p) of components without correlations."""
+        n = self.sums.weights
+        step = self.sums.firsts / np.where(n > 0, n, 1.0)[:, None]
+        if self.sums.squares.ndim == 2:
+            scatter = np.maximum(self.sums.squares - n[:, None] * step**2, 0.0)
+        else:  # symmetric to the last bit
+            scatter = self.sums.squares - n[:, None, None] * (step[:, :, None] * step[:, None, :])
+        return n, self.means + step, scatter
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianFamily:
@@ -174,17 +184,8 @@ class GaussianFamily:
 
     def maximise(self, expected: GaussianExpectation) -> Gaussians:
         """Return weighted means and covariances."""
-        sums, n = expected.sums, expected.sums.weights
-        used = n > 0
-        safe = np.where(used, n, 1.0)
-        step = sums.firsts / safe[:, None]
-        means = expected.means + step
-        if self.structure in ("diag", "spherical"):
-            scatter = np.maximum(sums.squares - n[:, None] * step**2, 0.0)  # (k, p)
-        else:
-            scatter = sums.squares - n[:, None, None] * (
-                step[:, :, None] * step[:, None, :]
-            )  # symmetric to the last bit
+        n, means, scatter = expected.moments()
+        used, safe = n > 0, np.where(n > 0, n, 1.0)
         covariances = self._covariances(scatter, n, safe)
         if self.structure != "tied":
             shape = (-1,) + (1,) * (covariances.ndim - 1)

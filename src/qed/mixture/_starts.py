@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from qed.mixture._gaussians import GaussianFamily, Gaussians
+    from qed.mixture._gaussians import GaussianExpectation, GaussianFamily, Gaussians
 
     Array = NDArray[np.float64]
 
@@ -32,17 +32,29 @@ def begin(family: GaussianFamily, k: int, how: str, rng: Generator) -> Gaussians
     rng : Generator
         Draws.
     """
+    if how in ("kmeans", "random"):
+        return family.maximise(dealt_out(family, k, how, rng))
+    return at_rows(family, _rows(family, k, how, rng))
+
+
+def dealt_out(family: GaussianFamily, k: int, how: str, rng: Generator) -> GaussianExpectation:
+    """Return moments of components that rows are dealt out to: those of clusters, or of random responsibilities."""
     n = family.X.shape[0]
     if how == "kmeans":
         found = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(family.X, sample_weight=family.s)
         shares = np.zeros((n, k))
         shares[np.arange(n), found.labels_] = 1.0
-        return family.maximise(family.given(shares, found.cluster_centers_))
-    if how == "random":
-        shares = rng.random((n, k))
-        shares /= shares.sum(axis=1, keepdims=True)
-        return family.maximise(family.given(shares, np.broadcast_to(family.shift, (k, len(family.shift)))))
-    return _at_rows(family, _rows(family, k, how, rng))
+        return family.given(shares, found.cluster_centers_)
+    shares = rng.random((n, k))
+    shares /= shares.sum(axis=1, keepdims=True)
+    return family.given(shares, np.broadcast_to(family.shift, (k, len(family.shift))))
+
+
+def expected_at_start(family: GaussianFamily, k: int, how: str, rng: Generator) -> GaussianExpectation:
+    """Return moments to begin with: of dealt out rows, or by the responsibilities of components at rows."""
+    if how in ("kmeans", "random"):
+        return dealt_out(family, k, how, rng)
+    return family.expect(at_rows(family, _rows(family, k, how, rng)))
 
 
 def _rows(family: GaussianFamily, k: int, how: str, rng: Generator) -> Array:
@@ -55,7 +67,7 @@ def _rows(family: GaussianFamily, k: int, how: str, rng: Generator) -> Array:
     return np.asarray(family.X[rows], dtype=np.float64)
 
 
-def _at_rows(family: GaussianFamily, means: Array) -> Gaussians:
+def at_rows(family: GaussianFamily, means: Array) -> Gaussians:
     """Equal weights, given means, and the covariance of all rows."""
     k = len(means)
     all_rows = family.given(np.full((family.X.shape[0], 1), 1.0), family.shift[None])

@@ -6,6 +6,7 @@ from the stored parameters must gain and move as much as the certificate states:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qed.certificates import AscentCertificate
 
 Array = np.ndarray[Any, Any]
@@ -41,22 +44,30 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
-    stored = _read(model)
-    condition, rounding = _rounding(model, stored, certificate, rows.p)
+    what = "log-likelihood" if model.algorithm == "soft" else "log-likelihood of the most probable components"
+    return judge(model, certificate, what, read_components(model), partial(_step, model, rows))
+
+
+def judge(
+    model: Any, certificate: AscentCertificate, what: str, stored: Parameters, step: Callable[[Parameters], Found]
+) -> Verdict:
+    """Hold the certificate of Gaussian components against the objective at these, and against one more step."""
+    p = stored.means.shape[1]
+    condition, rounding = rounding_of(model, stored, certificate, p)
     if not certificate.rounding <= 2 * rounding:
-        _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
-    _require_ascent(model, certificate)
-    here = _step(model, rows, stored)
+        refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
+    require_ascent(model, certificate, what)
+    here = step(stored)
     _require(model, "its objective is another", here.objective, certificate.objective, rounding)
-    beyond = _step(model, rows, here.following)
-    moved = _displacement(stored, here.following)
+    beyond = step(here.following)
+    moved = displacement(stored, here.following)
     gained = beyond.objective - here.objective
     gained = 0.0 if certificate.gain == 0 and abs(gained) <= 20 * rounding else gained
     # the step may lead to components that are flatter than these, and its rounding grows with them
-    beyond_rounding = 64 * (rows.p + 8) * DOUBLE * (1 + abs(beyond.objective)) * _condition(model, here.following) ** 2
+    beyond_rounding = 64 * (p + 8) * DOUBLE * (1 + abs(beyond.objective)) * condition_of(model, here.following) ** 2
     _require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding + beyond_rounding)
     noise = (
-        64 * (rows.p + 8) * DOUBLE * condition**2
+        64 * (p + 8) * DOUBLE * condition**2
         + 1e-9
         + 8 * DOUBLE * float(np.sqrt(np.sum(1 / np.maximum(stored.weights, np.finfo(float).tiny))))
     )
@@ -76,7 +87,7 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     )
 
 
-def _refuse(model: Any, words: str) -> None:
+def refuse(model: Any, words: str) -> None:
     raise CertificateError(
         f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
         " Fit again."
@@ -85,27 +96,27 @@ def _refuse(model: Any, words: str) -> None:
 
 def _require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
     if not abs(found - stated) <= allowed:
-        _refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
+        refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
 
 
-def _read(model: Any) -> Parameters:
+def read_components(model: Any) -> Parameters:
     """Read the parameters, and hold precisions and weights against them."""
     k, p, kind = model.n_components, model.n_features_in_, model.covariance_type
     shape = {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,)}[kind]
     stored = np.asarray(model.covariances_, dtype=np.float64)
     if stored.shape != shape or model.weights_.shape != (k,) or model.means_.shape != (k, p):
-        _refuse(model, "its parameters have other shapes than its structure gives them")
+        refuse(model, "its parameters have other shapes than its structure gives them")
     if not abs(float(np.sum(model.weights_)) - 1) <= 1e-12 * k or not np.all(model.weights_ >= 0):
-        _refuse(model, "its weights do not sum to one")
-    whole = _whole(stored, kind, k, p)
+        refuse(model, "its weights do not sum to one")
+    whole = whole_matrices(stored, kind, k, p)
     if not np.array_equal(whole, np.swapaxes(whole, -1, -2)) and not np.allclose(
         whole, np.swapaxes(whole, -1, -2), rtol=1e-12, atol=0
     ):
-        _refuse(model, "a covariance is not symmetric")
-    roots = _whole(np.asarray(model.precisions_cholesky_, dtype=np.float64), kind, k, p)
-    inverses = _whole(np.asarray(model.precisions_, dtype=np.float64), kind, k, p)
+        refuse(model, "a covariance is not symmetric")
+    roots = whole_matrices(np.asarray(model.precisions_cholesky_, dtype=np.float64), kind, k, p)
+    inverses = whole_matrices(np.asarray(model.precisions_, dtype=np.float64), kind, k, p)
     if not np.array_equal(np.triu(roots), roots) or not np.all(np.diagonal(roots, axis1=-2, axis2=-1) > 0):
-        _refuse(model, "a factor of its precisions is not upper triangular")
+        refuse(model, "a factor of its precisions is not upper triangular")
     # products of matrices and their inverses are as far from one as their condition makes them
     size = np.linalg.norm(whole, axis=(-2, -1)) * np.linalg.norm(inverses, axis=(-2, -1))
     off = np.linalg.norm(whole @ inverses - np.eye(p), axis=(-2, -1))
@@ -113,11 +124,11 @@ def _read(model: Any) -> Parameters:
     if not np.all(off <= 64 * p * DOUBLE * size) or not np.all(
         other <= 64 * p * DOUBLE * np.linalg.norm(inverses, axis=(-2, -1))
     ):
-        _refuse(model, "its precisions are not the inverses of its covariances")
+        refuse(model, "its precisions are not the inverses of its covariances")
     return Parameters(model.weights_.astype(EXTENDED), model.means_.astype(EXTENDED), whole.astype(EXTENDED))
 
 
-def _whole(stored: Array, kind: str, k: int, p: int) -> Array:
+def whole_matrices(stored: Array, kind: str, k: int, p: int) -> Array:
     """Return k matrices, whatever the structure."""
     if kind == "full":
         return stored
@@ -127,11 +138,11 @@ def _whole(stored: Array, kind: str, k: int, p: int) -> Array:
     return np.asarray(variances[:, :, None] * np.eye(p))
 
 
-def _condition(model: Any, at: Parameters) -> float:
+def condition_of(model: Any, at: Parameters) -> float:
     """Return how flat components are, columns in units of their deviations."""
     if model.covariance_type in ("diag", "spherical"):
         return 1.0
-    factors = np.stack([_cholesky(model, one).astype(np.float64) for one in at.covariances])
+    factors = np.stack([cholesky(model, one).astype(np.float64) for one in at.covariances])
     units = np.sqrt(np.diagonal(at.covariances, axis1=-2, axis2=-1)).astype(np.float64)
     inverses = np.linalg.inv(factors) * units[:, None, :]
     return float(
@@ -139,28 +150,28 @@ def _condition(model: Any, at: Parameters) -> float:
     )
 
 
-def _rounding(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> tuple[float, float]:
+def rounding_of(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> tuple[float, float]:
     """Return how flat components are, and a bound on the rounding of the objective in double precision."""
-    condition = _condition(model, stored)
-    least = min(float(np.min(np.diagonal(_cholesky(model, one)))) for one in stored.covariances)
+    condition = condition_of(model, stored)
+    least = min(float(np.min(np.diagonal(cholesky(model, one)))) for one in stored.covariances)
     size = 1.0 + p + float(np.max(np.abs(certificate.trace))) + p * (1 + abs(np.log(least)) + abs(np.log(condition)))
     return condition, 64 * (p + 8) * DOUBLE * condition * size
 
 
-def _require_ascent(model: Any, certificate: AscentCertificate) -> None:
+def require_ascent(model: Any, certificate: AscentCertificate, what: str) -> None:
+    """Refuse a trace that falls, and a model that tells of another ascent than its certificate."""
     trace, slack = certificate.trace, 2 * certificate.rounding
     if not np.all(np.diff(trace) >= -slack) or not abs(float(trace[-1]) - certificate.objective) <= slack:
-        _refuse(model, "its objective fell between steps, or ended elsewhere than it states")
-    what = "log-likelihood" if model.algorithm == "soft" else "log-likelihood of the most probable components"
+        refuse(model, "its objective fell between steps, or ended elsewhere than it states")
     if certificate.what != what:
-        _refuse(model, f"its objective is the {what}")
+        refuse(model, f"its objective is the {what}")
     if certificate.tol != model.tol or len(trace) - 1 > model.max_iter:
-        _refuse(model, "it speaks of another tolerance or of more steps than were allowed")
+        refuse(model, "it speaks of another tolerance or of more steps than were allowed")
     if (
         certificate.outcome == "solved"
         and not float(trace[-1] - trace[-2] if len(trace) > 1 else 0.0) <= certificate.tol + slack
     ):
-        _refuse(model, "it says that the ascent came to rest, and its last step gained more than the tolerance")
+        refuse(model, "it says that the ascent came to rest, and its last step gained more than the tolerance")
     same = (
         model.lower_bounds_ == trace.tolist()
         and model.lower_bound_ == certificate.objective
@@ -168,17 +179,17 @@ def _require_ascent(model: Any, certificate: AscentCertificate) -> None:
         and model.converged_ is certificate.reached
     )
     if not same:
-        _refuse(model, "the model and its certificate tell of different ascents")
+        refuse(model, "the model and its certificate tell of different ascents")
 
 
-def _cholesky(model: Any, matrix: Array) -> Array:
+def cholesky(model: Any, matrix: Array) -> Array:
     """Return the lower factor, column by column, in extended precision."""
     p = len(matrix)
     lower = np.zeros((p, p), EXTENDED)
     for j in range(p):
         left = matrix[j:, j] - lower[j:, :j] @ lower[j, :j]
         if not left[0] > 0:
-            _refuse(model, "a covariance is not positive definite")
+            refuse(model, "a covariance is not positive definite")
         lower[j:, j] = left / np.sqrt(left[0])
     return lower
 
@@ -188,9 +199,9 @@ def _step(model: Any, rows: Rows, at: Parameters) -> Found:
     k, p = at.means.shape
     floor, scale, extra = EXTENDED(model.reg_covar), np.zeros(p), 0.0
     prior = EXTENDED(0)
-    factors = [_cholesky(model, one) for one in at.covariances]
+    factors = [cholesky(model, one) for one in at.covariances]
     logs_of = [np.sum(np.log(np.diagonal(one))) for one in factors]
-    traces = [_solved(one, np.eye(p, dtype=EXTENDED)) ** 2 for one in factors]
+    traces = [solved(one, np.eye(p, dtype=EXTENDED)) ** 2 for one in factors]
     if model.covariance_prior is not None:
         scale = np.broadcast_to(np.asarray(model.covariance_prior, dtype=np.float64), (p,))
         degrees = p if model.degrees_of_freedom_prior is None else model.degrees_of_freedom_prior
@@ -200,32 +211,50 @@ def _step(model: Any, rows: Rows, at: Parameters) -> Found:
     with np.errstate(divide="ignore"):
         levels = np.log(at.weights) - np.array(logs_of) - 0.5 * p * np.log(2 * np.pi * EXTENDED(1))
     levels = levels - 0.5 * floor * np.array([np.sum(one) for one in traces])
+    found = sums(model, rows, levels, factors, at.means)
+    objective = float((found.total + prior) / found.weight)
+    return Found(objective, _following(model, at, (found.n, found.firsts, found.squares), (floor, scale, extra)))
+
+
+class Sums(NamedTuple):
+    """Sums over the rows, by responsibilities: log-densities, weights, and moments about the means of the components."""
+
+    total: Any
+    weight: Any
+    n: Array  # (k,)
+    firsts: Array  # (k, p)
+    squares: Array  # (k, p, p)
+
+
+def sums(model: Any, rows: Rows, levels: Array, factors: list[Array], means: Array) -> Sums:
+    """Go through the rows once."""
+    k, p = means.shape
     total = weight = EXTENDED(0)
     n, firsts, squares = np.zeros(k, EXTENDED), np.zeros((k, p), EXTENDED), np.zeros((k, p, p), EXTENDED)
     for block in rows.blocks():
         logs = np.stack(
-            [levels[j] - 0.5 * np.sum(_solved(factors[j], (block.X - at.means[j]).T) ** 2, axis=0) for j in range(k)]
+            [levels[j] - 0.5 * np.sum(solved(factors[j], (block.X - means[j]).T) ** 2, axis=0) for j in range(k)]
         )
         top = logs.max(axis=0)
-        if model.algorithm == "hard":
+        if getattr(model, "algorithm", "soft") == "hard":
             shares = np.zeros_like(logs)
             shares[np.argmax(logs, axis=0), np.arange(logs.shape[1])] = 1
             total = total + block.s @ top
         else:
             shares = np.exp(logs - top)
-            sums = shares.sum(axis=0)
-            shares = shares / sums
-            total = total + block.s @ (top + np.log(sums))
+            of_rows = shares.sum(axis=0)
+            shares = shares / of_rows
+            total = total + block.s @ (top + np.log(of_rows))
         weight = weight + block.s.sum()
         for j in range(k):
-            own, away = shares[j] * block.s, block.X - at.means[j]
+            own, away = shares[j] * block.s, block.X - means[j]
             n[j] += own.sum()
             firsts[j] += own @ away
             squares[j] += (own[:, None] * away).T @ away
-    return Found(float((total + prior) / weight), _following(model, at, (n, firsts, squares), (floor, scale, extra)))
+    return Sums(total, weight, n, firsts, squares)
 
 
-def _solved(lower: Array, right: Array) -> Array:
+def solved(lower: Array, right: Array) -> Array:
     """Solve lower z = right by forward substitution."""
     z = np.array(right, dtype=np.result_type(lower, right))
     for i in range(len(lower)):
@@ -255,7 +284,7 @@ def _following(
     return Parameters(n / n.sum(), at.means + step, np.where(used[:, None, None], covariances, at.covariances))
 
 
-def _displacement(before: Parameters, after: Parameters) -> float:
+def displacement(before: Parameters, after: Parameters) -> float:
     """Root of the squared changes of weights, of whitened means and of whitened covariances."""
     total = np.sum((after.weights - before.weights) ** 2 / np.maximum(before.weights, np.finfo(float).tiny))
     for j, weight in enumerate(before.weights):

@@ -1,0 +1,93 @@
+"""Gaussian components as models declare and store them: parameters, shapes, precisions, and rows drawn from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from qed.core import Array, InvalidData, fitted, param
+from qed.data._kernels import UNIT
+from qed.mixture._gaussians import Gaussians
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+Structure = Literal["full", "tied", "diag", "spherical"]
+SHAPES = "(c, p, p) or (p, p) or (c, p) or (c,)"
+
+STRUCTURE = param(
+    "full", "A covariance for each component, one for all, variances of columns, or one variance for each component."
+)
+REG_COVAR = param(1e-6, "Variance that every row is blurred by; no variance falls below it.")
+INIT_PARAMS = param(
+    "kmeans", "Where to begin: clusters of k-means, rows far from each other, random responsibilities, or any rows."
+)
+
+
+def shape_of(structure: str, k: int, p: int) -> tuple[int, ...]:
+    """Return the shape of covariances."""
+    shapes: dict[str, tuple[int, ...]] = {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,)}
+    return shapes[structure]
+
+
+def _has_its_structure(model: Any, stored: Array) -> str:
+    shape = shape_of(model.covariance_type, *model.means_.shape)
+    return "" if stored.shape == shape else f"should have shape {shape}, and has {stored.shape}"
+
+
+MEANS = fitted("Means, shape (k, p).", shape="(c, p)")
+COVARIANCES = fitted("Covariances, in the shape of their structure.", shape=SHAPES, check=_has_its_structure)
+PRECISIONS = fitted("Their inverses.", shape=SHAPES, check=_has_its_structure)
+PRECISION_FACTORS = fitted(
+    "Upper triangular U with precision U U'; inverse standard deviations of structures without correlations.",
+    shape=SHAPES,
+    check=_has_its_structure,
+)
+
+
+def store(model: Any, found: Gaussians) -> None:
+    """Store weights, means, covariances, and the inverses of the latter."""
+    model.weights_, model.means_, model.covariances_ = found.weights, found.means, np.array(found.covariances)
+    whiten = found.whiten
+    if found.structure in ("diag", "spherical"):
+        roots = whiten if found.structure == "diag" else whiten[:, 0].copy()
+        model.precisions_cholesky_, model.precisions_ = roots, roots**2
+        return
+    turned = np.swapaxes(whiten, -1, -2)
+    model.precisions_cholesky_, model.precisions_ = np.ascontiguousarray(turned), turned @ whiten
+
+
+def stored(model: Any) -> Gaussians:
+    """Return the components of a fitted model."""
+    return Gaussians(model.weights_, model.means_, model.covariances_, model.covariance_type)
+
+
+def rounding(found: Gaussians, trace: Array) -> float:
+    """Bound the rounding of objectives of an ascent that ended at given components."""
+    p = found.means.shape[1]
+    size = 1.0 + p + float(np.max(np.abs(trace))) + p * abs(float(np.log(np.max(np.abs(found.whiten)))))
+    return float(64 * (p + 8) * UNIT * found.condition * size)
+
+
+def draw(model: Any, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+    """Draw components by their weights, then rows of them, component by component."""
+    model._check_is_fitted()  # noqa: SLF001
+    if n_samples < 1:
+        raise InvalidData(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
+    counts = rng.multinomial(n_samples, model.weights_ / model.weights_.sum())
+    found, (k, p) = stored(model), model.means_.shape
+    labels = np.repeat(np.arange(k), counts)
+    z = rng.standard_normal((n_samples, p))
+    if model.covariance_type in ("diag", "spherical"):
+        return model.means_[labels] + z / found.whiten[labels], labels
+    try:
+        factors = np.broadcast_to(np.linalg.cholesky(model.covariances_), (k, p, p))
+    except np.linalg.LinAlgError as error:
+        raise InvalidData(
+            f"covariances_ of this {type(model).__name__} holds a matrix that is not positive definite, so nothing can be drawn"
+            " from it. Fit again, or load the model from its file."
+        ) from error
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    rows = [z[starts[j] : starts[j + 1]] @ factors[j].T + model.means_[j] for j in range(k)]
+    return np.vstack(rows), labels
