@@ -43,7 +43,85 @@ def leading(data: Data, params: dict[str, Any]) -> Any:
     return [-np.sum(np.linalg.eigvalsh(K)[-params["n_components"] :])]
 
 
+def mixed_sources(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Flat and peaked sources, half of each, mixed."""
+    S = np.column_stack([rng.uniform(-1, 1, (n, p - p // 2)), rng.laplace(size=(n, p // 2))])
+    return Data(S @ rng.standard_normal((p, p)), np.zeros(n))
+
+
+def lacking(sources: Any) -> float:
+    """How far sources are from solving their equations, in shares of their moments."""
+    y = (sources - sources.mean(axis=0)) / sources.std(axis=0)
+    g = np.tanh(y)
+    B = g.T @ y / len(y)
+    B *= np.where(np.diag(B) < np.mean(1 - g**2, axis=0), -1.0, 1.0)[:, None]
+    return float(np.sum((B - B.T) ** 2) / 2 / np.sum(B * B))
+
+
+def unmixing(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """A fit, and whether its sources lack more than a thousandth of their moments, on a part of the rows."""
+    ica = model_of(library, "decomposition", "FastICA")
+    return lambda X, _: float(lacking(ica(**params).fit(X).transform(X[:20_000])) > 1e-3)
+
+
+def solved(data: Data, params: dict[str, Any]) -> Any:  # noqa: ARG001
+    """No more than a thousandth lacks on a part of the rows."""
+    return [0.0]
+
+
+def analysed(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """Minus the mean log-likelihood of factors."""
+    factors = model_of(library, "decomposition", "FactorAnalysis")
+    return lambda X, _: -float(factors(**params).fit(X).score(X))
+
+
+def best_known(data: Data, params: dict[str, Any]) -> Any:
+    """The same after thousands of exact steps."""
+    from sklearn.decomposition import FactorAnalysis
+
+    given = {**params, "tol": 1e-8, "max_iter": 2000, "svd_method": "lapack"}
+    return [-FactorAnalysis(**given).fit(data.X).score(data.X)]
+
+
+def with_factors(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Ten hidden factors and noise of different sizes."""
+    X = rng.standard_normal((n, 10)) @ rng.standard_normal((10, p)) + rng.standard_normal((n, p)) * rng.uniform(
+        0.5, 2, p
+    )
+    return Data(X, np.zeros(n))
+
+
+def planted(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Few of 32 atoms in each row, and a little noise."""
+    atoms = rng.standard_normal((32, p))
+    atoms /= np.linalg.norm(atoms, axis=1)[:, None]
+    codes = 3 * rng.standard_normal((n, 32)) * (rng.random((n, 32)) < 0.1)
+    return Data(codes @ atoms + 0.05 * rng.standard_normal((n, p)), np.zeros(n))
+
+
+def learnt(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The objective where learning ended, as the model states it, a row."""
+    model = model_of(library, "decomposition", "DictionaryLearning")
+    return lambda X, _: float(model(**params).fit(X).error_[-1]) / len(X)
+
+
+def best_dictionary(data: Data, params: dict[str, Any]) -> Any:
+    """The same after ten times as many steps; lower is as good."""
+    from sklearn.decomposition import DictionaryLearning
+
+    return [DictionaryLearning(**{**params, "max_iter": 10 * params["max_iter"]}).fit(data.X).error_[-1] / len(data.X)]
+
+
 PROBLEMS = (
+    Problem("dictionary", "DictionaryLearning 2000×64, 32 atoms", (2_000, 64), planted, "DictionaryLearning",
+            measure="workflow", run=learnt, expected=best_dictionary, is_ceiling=True,
+            params={"n_components": 32, "alpha": 0.5, "max_iter": 30, "fit_algorithm": "cd", "random_state": 0}),
+    Problem("fast-ica", "FastICA 100000×50", (100_000, 50), mixed_sources, "FastICA", measure="workflow", run=unmixing,
+            expected=solved, params={"random_state": 0}),
+    Problem("fast-ica-small", "FastICA 2000×5", (2_000, 5), mixed_sources, "FastICA", measure="workflow", run=unmixing,
+            expected=solved, params={"random_state": 0}),
+    Problem("factor-analysis", "FactorAnalysis 20000×60, 10 factors", (20_000, 60), with_factors, "FactorAnalysis",
+            measure="workflow", run=analysed, expected=best_known, params={"n_components": 10}, is_ceiling=True),
     Problem("svd-tall", "TruncatedSVD 20000×200", (20_000, 200), normal, "TruncatedSVD", measure="workflow",
             run=singular, expected=unexplained, params={"n_components": 10, "random_state": 0}),
     Problem("svd-square", "TruncatedSVD 2000×2000", (2_000, 2_000), normal, "TruncatedSVD", measure="workflow",

@@ -1,5 +1,8 @@
+#include <nanobind/stl/string.h>
+
 #include "arrays.hpp"
 #include "qed/factors/codes.hpp"
+#include "qed/factors/contrast.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -50,12 +53,27 @@ Doubles pursue(const Fixed2& gram, const Fixed2& right, const Array& squares, In
     return out.give();
 }
 
+std::tuple<Doubles, Doubles, Doubles> contrast(const Fixed2& z, const Fixed2& w, const std::string& name, double a) {
+    require(w.shape(1) == z.shape(1) && w.shape(0) > 0 && w.shape(1) > 0, "W must have rows as long as those of Z");
+    require(name == "logcosh" || name == "exp" || name == "cube", "contrasts are logcosh, exp and cube");
+    const Contrast kind = name == "logcosh" ? Contrast::log_cosh : name == "exp" ? Contrast::bell : Contrast::quartic;
+    const auto n = static_cast<Index>(z.shape(0));
+    const auto k = static_cast<Index>(z.shape(1));
+    const auto m = static_cast<Index>(w.shape(0));
+    Fresh<double> slopes({m, k});
+    Fresh<double> curvatures({m});
+    Fresh<double> values({m});
+    run([&] { contrast_pass(z.data(), n, k, w.data(), m, kind, a, slopes.get(), curvatures.get(), values.get()); });
+    return {slopes.give(), curvatures.give(), values.give()};
+}
+
 }  // namespace
 
 void bind_factors(nb::module_& module) {
     module.def("code_rows", &code, arg("G"), arg("P"), arg("W"), arg("enough"), arg("lasso"), arg("ridge"), arg("positive"),
                arg("sweeps"));
     module.def("pursue_rows", &pursue, arg("G"), arg("P"), arg("squares"), arg("most"), arg("tolerance"));
+    module.def("contrast_pass", &contrast, arg("Z"), arg("W"), arg("contrast"), arg("a"));
 }
 
 }  // namespace qed::bindings

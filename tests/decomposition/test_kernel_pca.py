@@ -85,3 +85,9 @@ def test_a_given_kernel_a_function_and_what_is_no_kernel():
         KernelPCA(2, kernel="precomputed").fit(-K)
     with pytest.raises(InvalidData, match="fit_inverse_transform"):
         plain.inverse_transform(np.ones((1, 2)))
+
+
+def test_a_kernel_that_gives_no_number_is_refused_in_words():
+    for odd in (lambda a, b: "word", lambda a, b: None, lambda a: 1.0, np.add):
+        with pytest.raises(qed.InvalidParameter, match="gives no number"):
+            pairwise_kernels(np.ones((2, 3)), metric=odd)

@@ -75,7 +75,7 @@ def answers(model: Any, rows: Any) -> Any:
             return said.toarray() if hasattr(said, "toarray") else said
     if hasattr(model, "kneighbors"):
         return model.kneighbors(rows)[0].ravel()
-    return model.labels_ if hasattr(model, "labels_") else model.embedding_
+    return next(getattr(model, name) for name in ("labels_", "row_labels_", "embedding_") if hasattr(model, name))
 
 
 def rows_of(answer: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Dimension reduction: principal components, singular values, nonnegative factors, kernels, random projections, sparse codes.
+"""Dimension reduction: principal components, factors, independent and nonnegative parts, kernels, projections, sparse codes.
 
 One rule: **directions are found from the smaller of two square matrices**, the products of the columns or those of the rows, and
 what is proved about them is proved from it.
@@ -12,7 +12,10 @@ what is proved about them is proved from it.
     _learn                   from rows to a model       _proof               how much better other directions can be
     _kernel_pca              the same of a kernel       _random_projection   directions that follow from a seed
     _nmf, _mini_batch_nmf    nonnegative factors        _nonnegative         their starts and steps
-    _sparse_encode           codes for a dictionary
+    _factor_analysis         hidden normal variables    _latent              posteriors, densities, new rows
+    _probabilistic_pca       with one noise for all     _fast_ica            sources that were mixed
+    _sparse_encode           codes for a dictionary     _independent         their fixed-point steps
+    _dictionary_learning     a dictionary for codes
 """
 
 from __future__ import annotations

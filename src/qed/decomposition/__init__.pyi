@@ -1,8 +1,14 @@
+from qed.decomposition._dictionary_learning import DictionaryLearning as DictionaryLearning
+from qed.decomposition._factor_analysis import FactorAnalysis as FactorAnalysis
+from qed.decomposition._fast_ica import FastICA as FastICA
+from qed.decomposition._fast_ica import fastica as fastica
 from qed.decomposition._incremental_pca import IncrementalPCA as IncrementalPCA
 from qed.decomposition._kernel_pca import KernelPCA as KernelPCA
+from qed.decomposition._latent import Posterior as Posterior
 from qed.decomposition._mini_batch_nmf import MiniBatchNMF as MiniBatchNMF
 from qed.decomposition._nmf import NMF as NMF
 from qed.decomposition._pca import PCA as PCA
+from qed.decomposition._probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
 from qed.decomposition._random_projection import Distortion as Distortion
 from qed.decomposition._random_projection import GaussianRandomProjection as GaussianRandomProjection
 from qed.decomposition._random_projection import HadamardProjection as HadamardProjection

@@ -60,3 +60,9 @@ def code_rows(
 def pursue_rows(G: Matrix, P: Matrix, squares: Matrix, most: int, tolerance: float) -> Matrix:
     """Return codes by orthogonal matching pursuit from products alone."""
     return np.asarray(_native.pursue_rows(plain(G), plain(P), plain(squares), int(most), float(tolerance)))
+
+
+def contrast_pass(Z: Matrix, W: Matrix, contrast: str, a: float) -> tuple[Matrix, Matrix, Matrix]:
+    """Return sums over rows z of Z, with sources y = W z: of g(y) z', of g'(y), and of the contrast G(y)."""
+    slopes, curvatures, values = _native.contrast_pass(plain(Z), plain(W), contrast, float(a))
+    return np.asarray(slopes), np.asarray(curvatures), np.asarray(values)

@@ -1,4 +1,4 @@
-"""Nonnegative factors, checked: the codes that belong to the components, the objective, and what steps could still gain.
+"""Nonnegative factors and dictionaries, checked: the codes that belong to them, the objective, and what steps could still gain.
 
 Codes for squared error are found by exact steps along one component for all rows at once, in an order of its own; those for other
 divergences by as many multiplicative steps as the model takes.
@@ -162,3 +162,50 @@ def _multiplied_components(x: Array, W: Array, H: Array, beta: float, penalty: t
     y = np.maximum(W @ H, FLOOR)
     down = W.T @ y ** (beta - 1) + penalty[0] + penalty[1] * H
     return np.asarray(H * (W.T @ (x * y ** (beta - 2)) / np.maximum(down, FLOOR)) ** _exponent(beta))
+
+
+def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    """Find the lasso codes of all rows anew; raise CertificateError when objective or gap are not as stated."""
+    rows = read(model, X, None, None)
+    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    x, D, alpha = dense(model, X), np.asarray(model.components_), float(model.alpha)
+    if D.shape != (model.n_components or rows.p, rows.p) or not np.all(np.sum(D * D, axis=1) <= 1 + 1e-12):
+        refuse(model, "its atoms are more, fewer or longer than they may be")
+    if model.positive_dict and not np.all(D >= 0):
+        refuse(model, "an atom has a negative entry")
+    size = np.abs(D)
+    largest = (D > 0) & (size >= (1 - 1e-9) * size.max(axis=1, keepdims=True))
+    if not (model.positive_code or model.positive_dict or largest.any(axis=1)[size.max(axis=1) > 0].all()):
+        refuse(model, "the largest entry of an atom is negative")
+    U = _lasso_codes(x @ D.T, D @ D.T, alpha, positive=model.positive_code)
+    rest = x - U @ D
+    null = float(np.sum(x * x)) / 2
+    objective = float(np.sum(rest * rest)) / 2 + alpha * float(np.sum(np.abs(U)))
+    gap = 0.0
+    for j in range(len(D)):
+        use = float(U[:, j] @ U[:, j])
+        if use > 0:
+            best = D[j] + U[:, j] @ rest / use
+            place = np.maximum(best, 0.0) if model.positive_dict else best
+            place = place / max(float(np.linalg.norm(place)), 1.0)
+            gap += max(use / 2 * float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
+    near = NEAR * max(null, objective)
+    step = "change of a single entry of the codes or of a single atom"
+    require_stated(model, certificate, step, (objective, null, gap), near)
+    return Verdict(certificate.statement, objective, gap, near, certificate.gap)
+
+
+def _lasso_codes(P: Array, G: Array, alpha: float, *, positive: bool) -> Array:
+    """Minimise u'Gu / 2 - p'u + alpha |u| for all rows p of P, one atom at a time."""
+    U = np.zeros_like(P)
+    for _ in range(20_000):
+        moved = 0.0
+        for j in np.flatnonzero(np.diag(G) > 0):
+            wanted = P[:, j] - U @ G[:, j] + G[j, j] * U[:, j]
+            size = np.maximum((wanted if positive else np.abs(wanted)) - alpha, 0.0) / G[j, j]
+            after = np.where(wanted < 0, -size, size)
+            moved += G[j, j] / 2 * float(np.sum((after - U[:, j]) ** 2))
+            U[:, j] = after
+        if moved <= 1e-15 * (float(np.sum(P * U)) + 1e-300):
+            break
+    return U
