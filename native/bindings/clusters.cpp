@@ -1,12 +1,17 @@
+#include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <vector>
 
 #include "neighbor_parts.hpp"
+#include "qed/clusters/cf_tree.hpp"
 #include "qed/clusters/dense_groups.hpp"
 #include "qed/clusters/linkage.hpp"
-#include "qed/neighbors/measure_rows.hpp"
+#include "qed/clusters/mean_shift.hpp"
 #include "qed/clusters/medoids.hpp"
+#include "qed/clusters/messages.hpp"
 #include "qed/clusters/spanning.hpp"
+#include "qed/neighbors/measure_rows.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -127,6 +132,129 @@ nb::tuple swapped(const Table& distances, const MaybeArray& weight, const Intege
     return nb::make_tuple(medoids.give(), label.give(), cost.give(), taken, out.done);
 }
 
+nb::tuple shifted(const Parts& parts, const Table& points, double radius) {
+    const NeighborIndex index = index_of(parts, static_cast<Index>(points.shape(1)));
+    const auto count = static_cast<Index>(points.shape(0));
+    Fresh<double> mean({count, index.columns});
+    Fresh<Index> counts({count});
+    run([&] { shift_means(index, points.data(), count, radius, mean.get(), counts.get()); });
+    return nb::make_tuple(mean.give(), counts.give());
+}
+
+Doubles kth(const Parts& parts, const Table& queries, Index k) {
+    const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
+    require(index.node_count == 0 && k >= 1 && k <= index.rows, "the index must keep the order of the rows, and have k of them");
+    const auto count = static_cast<Index>(queries.shape(0));
+    Fresh<double> out({count});
+    run([&] { kth_distances(index, queries.data(), count, k, out.get()); });
+    return out.give();
+}
+
+using Line = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Similarities and their diagonal; responsibilities, availabilities, their diagonals, and support, which are written.
+nb::ndarray<nb::numpy, bool> messages_passed(const Table& similarity, const Array& preference, Square responsibility,
+                                             Square availability, std::tuple<Line, Line, Line> vectors, double damping,
+                                             bool is_first) {
+    const auto rows = static_cast<Index>(similarity.shape(0));
+    auto& [own_responsibility, own_availability, support] = vectors;
+    const auto is_square = [&](const auto& table) {
+        return static_cast<Index>(table.shape(0)) == rows && static_cast<Index>(table.shape(1)) == rows;
+    };
+    require(is_square(similarity) && is_square(responsibility) && is_square(availability) &&
+                static_cast<Index>(own_responsibility.shape(0)) == rows &&
+                static_cast<Index>(own_availability.shape(0)) == rows && static_cast<Index>(support.shape(0)) == rows,
+            "messages go between all rows");
+    const Messages messages{similarity.data(),       vector(preference, "preference", rows),
+                            responsibility.data(),   availability.data(),
+                            own_responsibility.data(), own_availability.data(),
+                            support.data(),          rows,
+                            damping};
+    Fresh<bool> is_exemplar({rows});
+    run([&] { pass_messages(messages, is_first, is_exemplar.get()); });
+    return is_exemplar.give();
+}
+
+Doubles prices(const Table& similarity, const Array& best, const Array& fee, Index rounds) {
+    const auto rows = static_cast<Index>(similarity.shape(0));
+    require(static_cast<Index>(similarity.shape(1)) == rows && rows >= 1 && rounds >= 1, "similarities must be square");
+    Fresh<double> price({rows});
+    const double* top = vector(best, "best", rows);
+    const double* cost = vector(fee, "fee", rows);
+    run([&] { raise_prices(similarity.data(), top, cost, rows, rounds, price.get()); });
+    return price.give();
+}
+
+constexpr Index kDeepest = 10'000;  // levels of a tree that is walked down by calls
+
+/// Refuses children that are no tree: each node but the first and each subcluster is named once, by a node before it.
+void require_tree(const CfTree& tree, Index branching) {
+    const auto nodes = static_cast<Index>(tree.starts.size()) - 1;
+    const auto leaves = static_cast<Index>(tree.weights.size());
+    std::vector<Index> depth(static_cast<std::size_t>(nodes), 0);
+    std::vector<char> is_named(static_cast<std::size_t>(leaves), 0);
+    bool fits = nodes >= 1 && tree.starts.front() == 0 && tree.starts.back() == static_cast<Index>(tree.children.size()) &&
+                static_cast<Index>(tree.children.size()) == nodes - 1 + leaves;
+    for (Index v = 0; fits && v < nodes; ++v) {
+        const Index first = tree.starts[static_cast<std::size_t>(v)];
+        const Index last = tree.starts[static_cast<std::size_t>(v + 1)];
+        fits = first >= 0 && last > first && last - first <= branching &&
+               last <= static_cast<Index>(tree.children.size()) && (v == 0 || depth[static_cast<std::size_t>(v)] > 0);
+        for (Index e = first; fits && e < last; ++e) {
+            const Index child = tree.children[static_cast<std::size_t>(e)];
+            fits = (child >= 0) == (tree.children[static_cast<std::size_t>(first)] >= 0);
+            if (child >= 0) {
+                fits = fits && child > v && child < nodes && depth[static_cast<std::size_t>(child)] == 0 &&
+                       depth[static_cast<std::size_t>(v)] < kDeepest;
+                if (fits) {
+                    depth[static_cast<std::size_t>(child)] = depth[static_cast<std::size_t>(v)] + 1;
+                }
+            } else {
+                fits = fits && ~child < leaves && is_named[static_cast<std::size_t>(~child)] == 0;
+                if (fits) {
+                    is_named[static_cast<std::size_t>(~child)] = 1;
+                }
+            }
+        }
+    }
+    require(fits, "these nodes are no tree of subclusters");
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> handed(const std::vector<T>& values, Index columns = 0) {
+    const auto count = static_cast<Index>(values.size());
+    Fresh<T> out = columns > 0 ? Fresh<T>({count / columns, columns}) : Fresh<T>({count});
+    std::copy(values.begin(), values.end(), out.get());
+    return out.give();
+}
+
+/// Means, weights and squares of subclusters, where the entries of nodes begin, and the entries.
+using StoredTree = std::tuple<Table, Array, Array, Integers, Integers>;
+
+nb::tuple cf_tree_grown(const Table& X, const std::optional<StoredTree>& stored, double threshold, Index branching) {
+    const auto rows = static_cast<Index>(X.shape(0));
+    const auto columns = static_cast<Index>(X.shape(1));
+    require(branching >= 2 && threshold >= 0 && columns >= 1, "a node has at least two entries, and the threshold is not negative");
+    CfTree tree;
+    if (stored) {
+        const auto& [means, weights, squares, starts, children] = *stored;
+        const auto count = static_cast<Index>(means.shape(0));
+        require(static_cast<Index>(means.shape(1)) == columns, "subclusters must have the columns of X");
+        const double* weight = vector(weights, "weights", count);
+        const double* square = vector(squares, "squares", count);
+        tree.means.assign(means.data(), means.data() + count * columns);
+        tree.weights.assign(weight, weight + count);
+        tree.squares.assign(square, square + count);
+        tree.starts.assign(starts.data(), starts.data() + starts.shape(0));
+        tree.children.assign(children.data(), children.data() + children.shape(0));
+        require_tree(tree, branching);
+    }
+    Fresh<Index> place({rows});
+    run([&] { grow_cf_tree(tree, X.data(), rows, columns, threshold, branching, place.get()); });
+    return nb::make_tuple(handed(tree.means, columns), handed(tree.weights), handed(tree.squares), handed(tree.starts),
+                          handed(tree.children), place.give());
+}
+
 }  // namespace
 
 void bind_clusters(nb::module_& module) {
@@ -139,6 +267,12 @@ void bind_clusters(nb::module_& module) {
     module.def("dense_groups", &grouped, arg("index"), arg("X"), arg("metric"), arg("radius"), arg("least"),
                arg("weight").none());
     module.def("swap_medoids", &swapped, arg("distances"), arg("weight").none(), arg("start"), arg("most"));
+    module.def("shift_means", &shifted, arg("index"), arg("points"), arg("radius"));
+    module.def("kth_distances", &kth, arg("index"), arg("queries"), arg("k"));
+    module.def("pass_messages", &messages_passed, arg("similarity"), arg("preference"), arg("responsibility").noconvert(),
+               arg("availability").noconvert(), arg("vectors").noconvert(), arg("damping"), arg("is_first"));
+    module.def("raise_prices", &prices, arg("similarity"), arg("best"), arg("fee"), arg("rounds"));
+    module.def("grow_cf_tree", &cf_tree_grown, arg("X"), arg("tree").none(), arg("threshold"), arg("branching"));
 }
 
 }  // namespace qed::bindings

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nanobind/stl/vector.h>
@@ -141,7 +142,8 @@ nb::tuple curve(const std::string& loss, const Array& t, const Array& y, Index c
     return nb::make_tuple(value.give(), slope.give(), bend.give());
 }
 
-/// Checks nodes that may come from a file, and lays them out level by level.
+/// Checks nodes that may come from a file, and lays them out in pairs of children: that of a left child follows the pair
+/// that it belongs to, so that the whole of a small branch lies in few lines of the cache.
 PackedForest packed(Index columns, Index width, const Array& sizes, const Array& feature, const Array& threshold,
                     const Array& missing_left, const Array& by_set, const Array& sets) {
     const auto trees = static_cast<Index>(sizes.size());
@@ -166,7 +168,7 @@ PackedForest packed(Index columns, Index width, const Array& sizes, const Array&
     Index first_inner = 0;
     Index leaf = 0;
     Index set = 0;
-    std::vector<Index> right, place;
+    std::vector<Index> right;
     for (Index tree = 0; tree < trees; ++tree) {
         const Index count = own_sizes[tree];
         require(count >= 1 && count <= nodes - first, "the sizes of the trees do not add up");
@@ -191,8 +193,7 @@ PackedForest packed(Index columns, Index width, const Array& sizes, const Array&
             }
         }
         require(ends, "a tree ends before all its branches do");
-        place.assign(static_cast<std::size_t>(count), 0);
-        std::vector<Index> level{0};
+        std::vector<std::pair<Index, Index>> waiting{{0, 0}};  // nodes, and their places
         std::vector<Index> inner_of(static_cast<std::size_t>(count), 0);
         Index inners = first_inner;
         std::vector<std::uint32_t> leaf_of(static_cast<std::size_t>(count), 0);
@@ -206,8 +207,9 @@ PackedForest packed(Index columns, Index width, const Array& sizes, const Array&
         require(inners <= inner, "there are fewer thresholds than inner nodes");
         PackedNode* const to = forest.nodes.data() + first;
         Index filled = 1;
-        for (Index k = 0; k < filled; ++k) {
-            const Index node = level[static_cast<std::size_t>(k)];
+        while (!waiting.empty()) {
+            const auto [node, k] = waiting.back();
+            waiting.pop_back();
             if (features[first + node] < 0) {
                 to[k] = {std::numeric_limits<double>::infinity(), 0x80000000U, static_cast<std::uint32_t>(k)};
                 forest.leaf[static_cast<std::size_t>(first + k)] = leaf_of[static_cast<std::size_t>(node)];
@@ -224,8 +226,8 @@ PackedForest packed(Index columns, Index width, const Array& sizes, const Array&
                 to[k].feature |= 0x40000000U;
                 ++set;
             }
-            level.push_back(node + 1);
-            level.push_back(right[static_cast<std::size_t>(node)]);
+            waiting.emplace_back(right[static_cast<std::size_t>(node)], filled + 1);
+            waiting.emplace_back(node + 1, filled);
             filled += 2;
         }
         first += count;

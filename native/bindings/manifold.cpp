@@ -1,4 +1,6 @@
 #include "qed/manifold/graph.hpp"
+#include "qed/manifold/ranks.hpp"
+#include "qed/manifold/scaling.hpp"
 #include "qed/manifold/similarity.hpp"
 #include "qed/manifold/stress.hpp"
 #include "qed/manifold/tsne.hpp"
@@ -74,6 +76,29 @@ nb::ndarray<nb::numpy, double> distances(const Plain& columns) {
     Fresh<double> out({n > 0 ? n * (n - 1) / 2 : 0});
     run([&] { pair_distances(columns.data(), n, k, out.get()); });
     return out.give();
+}
+
+nb::ndarray<nb::numpy, double> squared(const Plain& D, const Plain& v) {
+    require(D.ndim() == 2 && v.ndim() == 2 && D.shape(1) == v.shape(0), "v must have a row for each column of D");
+    const auto m = static_cast<Index>(D.shape(0));
+    const auto c = static_cast<Index>(v.shape(1));
+    Fresh<double> out({m, c});
+    run([&] { squared_product(D.data(), m, static_cast<Index>(D.shape(1)), v.data(), c, out.get()); });
+    return out.give();
+}
+
+Index beyond(const Plain& reference, const Plain& other, const Whole& own, Index k) {
+    require(reference.ndim() == 2 && other.ndim() == 2 && reference.shape(0) == other.shape(0) &&
+                reference.shape(1) == other.shape(1) && own.shape(0) == other.shape(0),
+            "both spaces must hold a row of distances for each number of a row");
+    const auto n = static_cast<Index>(other.shape(1));
+    require(k >= 1 && k < n, "there must be more columns than neighbours");
+    require_indices(own, n);
+    Index sum = 0;
+    run([&] {
+        sum = places_beyond(reference.data(), other.data(), own.data(), static_cast<Index>(other.shape(0)), n, k);
+    });
+    return sum;
 }
 
 std::tuple<Doubles, Doubles> perplexity(const Plain& d, double wanted) {
@@ -174,6 +199,8 @@ void bind_manifold(nb::module_& module) {
     module.def("shortest_paths", &paths, arg("edges"), arg("sources"));
     module.def("guttman_step", &guttman, arg("D"), arg("columns"));
     module.def("pair_distances", &distances, arg("columns"));
+    module.def("places_beyond", &beyond, arg("reference"), arg("other"), arg("own"), arg("k"));
+    module.def("squared_product", &squared, arg("D"), arg("v"));
     module.def("perplexity_similarities", &perplexity, arg("distances"), arg("perplexity"));
     module.def("membership_similarities", &memberships, arg("distances"), arg("wanted"), arg("connected"));
     module.def("tsne_steps", &descend, arg("p"), arg("y"), arg("velocity"), arg("gains"), arg("exaggeration"),

@@ -1,5 +1,10 @@
+from qed.cluster._affinity import AffinityPropagation as AffinityPropagation
+from qed.cluster._affinity import affinity_propagation as affinity_propagation
 from qed.cluster._agglomerative import AgglomerativeClustering as AgglomerativeClustering
 from qed.cluster._agglomerative import FeatureAgglomeration as FeatureAgglomeration
+from qed.cluster._biclusters import SpectralBiclustering as SpectralBiclustering
+from qed.cluster._biclusters import SpectralCoclustering as SpectralCoclustering
+from qed.cluster._birch import Birch as Birch
 from qed.cluster._bisecting import BisectingKMeans as BisectingKMeans
 from qed.cluster._choose_k import KChoice as KChoice
 from qed.cluster._choose_k import choose_k as choose_k
@@ -16,6 +21,10 @@ from qed.cluster._graph_cuts import ratio_cut as ratio_cut
 from qed.cluster._hdbscan import HDBSCAN as HDBSCAN
 from qed.cluster._kernel_kmeans import KernelKMeans as KernelKMeans
 from qed.cluster._kmeans import KMeans as KMeans
+from qed.cluster._mean_shift import MeanShift as MeanShift
+from qed.cluster._mean_shift import estimate_bandwidth as estimate_bandwidth
+from qed.cluster._mean_shift import get_bin_seeds as get_bin_seeds
+from qed.cluster._mean_shift import mean_shift as mean_shift
 from qed.cluster._medoids import KMedoids as KMedoids
 from qed.cluster._mini_batch import MiniBatchKMeans as MiniBatchKMeans
 from qed.cluster._optics import OPTICS as OPTICS

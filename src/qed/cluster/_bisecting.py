@@ -32,6 +32,16 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
+def _is_a_tree(model: Any, value: Any) -> str:
+    """Say what is wrong with a tree: children stand behind their parents, and leaves name centres."""
+    inner = value[:, 0] >= 0
+    behind = value[inner] > np.flatnonzero(inner)[:, None]
+    leaves = value[~inner, 1]
+    fits = behind.all() and (value[inner] < len(value)).all()
+    fits = fits and ((leaves >= 0) & (leaves < len(model.cluster_centers_))).all() and len(value) > 0
+    return "" if fits else "should hold children behind their parents, and labels of centres at leaves"
+
+
 class BisectingKMeans(CentreModel):
     r"""A tree of clusters: each split halves one of them by 2-means.
 
@@ -84,7 +94,11 @@ class BisectingKMeans(CentreModel):
     inertia_: float = fitted("Weighted sum of squared distances of rows to the centres of their leaves.", low=0)
     tree_centers_: Array = fitted("Centres of all nodes, the root first, shape (m, p).", shape="(m, p)")
     tree_children_: Array = fitted(
-        "Two children of each node, shape (m, 2); of a leaf -1 and its label.", dtype="int64", shape="(m, 2)", low=-1
+        "Two children of each node, shape (m, 2); of a leaf -1 and its label.",
+        dtype="int64",
+        shape="(m, 2)",
+        low=-1,
+        check=_is_a_tree,
     )
     n_iter_: int = fitted("Splits.", low=0, answers=False)
     certificate_: ClustersCertificate = fitted("What is proven about the fit.")

@@ -105,4 +105,5 @@ def normalized_cut(graph: Any, labels: Any) -> float:
     1.2
     """
     cut, _, volume = _parts(graph, labels)
-    return float(np.sum(np.where(volume > 0, cut / np.where(volume > 0, volume, 1.0), 0.0)))
+    share = np.where(volume > 0, cut / np.where(volume > 0, volume, 1.0), 0.0)
+    return float(np.sum(np.maximum(share, 0.0)))  # what leaves a part is a difference, and may round below zero

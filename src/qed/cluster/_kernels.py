@@ -229,3 +229,65 @@ def swap_medoids(
     """Exchange medoids for other rows; return medoids, labels, the cost after each exchange, and whether none is left."""
     medoids, labels, cost, taken, done = _native.swap_medoids(distances, weight, start, most)
     return medoids, labels, cost[: taken + 1], done
+
+
+def shift_means(index: Parts, points: AnyArray, radius: float) -> tuple[AnyArray, AnyArray]:
+    """Return the means of the rows within a radius of each point, and how many they are."""
+    return _native.shift_means(index, plain(points), radius)
+
+
+def kth_distances(index: Parts, queries: AnyArray, k: int) -> AnyArray:
+    """Return distances of queries to their k-th nearest rows."""
+    return _native.kth_distances(index, plain(queries), k)
+
+
+class Messages:
+    """Messages between all rows, which elect exemplars.
+
+    Parameters
+    ----------
+    similarity : ndarray of shape (n, n)
+        Similarities; minus infinity on the diagonal.
+    preference : ndarray of shape (n,)
+        Similarity of each row to itself.
+    damping : float
+        Share of a message that stays as it was.
+    """
+
+    def __init__(self, similarity: AnyArray, preference: AnyArray, damping: float) -> None:
+        n = len(similarity)
+        self._similarity, self._preference, self._damping = similarity, plain(preference), damping
+        self._responsibility, self._availability = np.zeros((n, n)), np.zeros((n, n))
+        self._vectors = (np.zeros(n), np.zeros(n), np.zeros(n))
+        self._is_first = True
+
+    def step(self) -> AnyArray:
+        """Pass one round of messages; return which rows elect themselves."""
+        found = _native.pass_messages(
+            self._similarity, self._preference, self._responsibility, self._availability, self._vectors, self._damping,
+            self._is_first,
+        )  # fmt: skip
+        self._is_first = False
+        return found
+
+
+def raise_prices(similarity: AnyArray, best: AnyArray, fee: AnyArray, rounds: int) -> AnyArray:
+    """Return prices of rows that rise together until fees hold them back."""
+    return _native.raise_prices(similarity, plain(best), plain(fee), rounds)
+
+
+class CfTree(NamedTuple):
+    """Subclusters: means, weights and sums of squared distances; and the tree above them."""
+
+    means: AnyArray
+    weights: AnyArray
+    squares: AnyArray
+    starts: AnyArray
+    children: AnyArray
+
+
+def grow_cf_tree(X: AnyArray, tree: CfTree | None, threshold: float, branching: int) -> tuple[CfTree, AnyArray]:
+    """Put rows into a tree; return it, and the subcluster of each row."""
+    stored = None if tree is None else (*(plain(one) for one in tree[:3]), tree.starts, tree.children)
+    *grown, place = _native.grow_cf_tree(plain(X), stored, threshold, branching)  # type: ignore[arg-type]
+    return CfTree(*grown), place

@@ -165,7 +165,8 @@ class SoftKMeans(CentreModel, sparse=False):
         after = _look(rows, s, here.means, self.beta, unit)
         moved = float(np.sum(here.counts @ (here.means - centres) ** 2) / seen.weight)
         size = (
-            float(np.max(places.squares, initial=0.0)) + float(np.max(np.abs(self.cluster_centers_), initial=0.0)) ** 2
+            float(np.max(places.squares[s > 0], initial=0.0))
+            + float(np.max(np.abs(self.cluster_centers_), initial=0.0)) ** 2
         )
         rounding = 64 * (places.shape[1] + 8) * UNIT * ((size + 1 / self.beta) / unit + abs(trace[-1]))
         gain, displacement = after.value - here.value, float(np.sqrt(moved / unit))

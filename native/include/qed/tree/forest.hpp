@@ -43,7 +43,7 @@ std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, 
 std::uint64_t seed_of_tree(std::uint64_t seed, Index tree) noexcept;
 void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) noexcept;
 
-/// Trees as they are followed: nodes of all trees, level by level within each.
+/// Trees as they are followed: nodes of all trees, children in pairs; that of a left child follows its own pair.
 struct PackedForest {
     Index columns = 0;
     Index width = 0;                       ///< numbers a leaf
