@@ -289,3 +289,47 @@ def test_neither_pandas_nor_pyarrow_is_loaded_without_need(three_files):
         assert "pandas" not in sys.modules
     """)
     subprocess.run([sys.executable, "-c", code, str(three_files[0])], check=True)  # noqa: S603  our own interpreter and code
+
+
+def test_memory_of_a_chunk_is_used_again_only_when_nobody_holds_it():
+    from qed.data._parquet_parts import _room  # noqa: PLC0415
+
+    kind = np.dtype(np.float64)
+    first = _room(100, 3, kind)
+    first[:] = 7.0
+    view = first[10:, 1:]
+    place = first.ctypes.data
+    second = _room(100, 3, kind)
+    second[:] = 1.0
+    del first
+    third = _room(100, 3, kind)  # a view of the first still lives
+    third[:] = 2.0
+    assert (view == 7.0).all()
+    assert (second == 1.0).all()
+    assert place not in (second.ctypes.data, third.ctypes.data)
+    del view, second, third
+    small = _room(5, 2, np.dtype(np.float32))
+    assert small.shape == (5, 2)
+    assert small.flags.f_contiguous
+
+
+def test_packed_arrays_keep_all_bits():
+    import pickle  # noqa: PLC0415  (what Dask sends)
+
+    from qed.data._parts import PairedPart  # noqa: PLC0415
+
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random((1000, 1)) < 0.5, 1.0, -1.0)
+    for u in (
+        labels,
+        np.full((9, 1), 0.1),
+        rng.random((50, 2)),
+        np.array([[0.0], [-0.0]]),
+        np.array([[np.nan], [1e300]]),
+    ):
+        sent = pickle.dumps(PairedPart(None, u, u[:, 0]))
+        back = pickle.loads(sent)
+        assert back.u.shape == u.shape
+        assert back.u.tobytes() == u.tobytes()
+        assert back.c.tobytes() == u[:, 0].tobytes()
+    assert len(pickle.dumps(PairedPart(None, labels, None))) < 1.5 * labels.size

@@ -1,12 +1,14 @@
 """One pass over the rows of a smooth problem: everything that a step, a line search and a proof ask of a point.
 
-Compiled where the design is a table and the loss has a name that compiled loops know; products of the design elsewhere.
+Compiled where the loss has a name that compiled loops know: on a table, or on each chunk of a source, whose sums a fold adds up.
+Products of the design elsewhere.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +19,13 @@ from qed.convex._gap import PointCache
 from qed.convex._problem import NEARLY, Problem
 from qed.convex._sample_rows import rows_apart
 from qed.core._once import cached_property
-from qed.designs import Dense, Sparse
+from qed.designs import Chunked, Dense, Sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from qed.convex._loss import Loss, Vector
+    from qed.data import Chunk
 
 
 MANY = 50_000  # rows up to which slopes are kept beside scores
@@ -98,7 +101,8 @@ class Passes:
         problem = self.problem
         fits = problem.loss.y.ndim == 1 and problem.loss.traits.n_scores == 1
         name = problem.loss.traits.native
-        return name if fits and name in _kernels.ONE_SCORE and isinstance(problem.design, Dense | Sparse) else None
+        is_read = isinstance(problem.design, Dense | Sparse | Chunked)
+        return name if fits and name in _kernels.ONE_SCORE and is_read else None
 
     @property
     def is_compiled(self) -> bool:
@@ -115,16 +119,17 @@ class Passes:
         problem = self.problem
         if self._native is None:
             return self._by_products(w, b, bend=bend, hessian=hessian)
-        out = self._buffer()
-        rows, point = (problem.loss.y, problem.share, out), (w, float(b), self._shift)
-        if isinstance(problem.design, Dense):
-            found = _kernels.dense_pass(
-                self._native, problem.design.table, rows, point, bend=bend, hessian=hessian and w.size <= NARROW
-            )
+        point, wanted = (w, float(b), self._shift), (bend, hessian)
+        if isinstance(problem.design, Chunked):
+            of = partial(_pass_of_chunk, name=self._native, point=point, wanted=wanted)
+            (t, curve), (sums, rise, fall, second) = problem.design.fold_rows(of, problem.loss.y, problem.share)
+            slope = None
         else:
-            found = _kernels.csr_pass(self._native, self._by_rows, rows, point, bend=bend or hessian)
-        sums, rise, fall, curve, second = found
-        t, slope = out[0], out[1] if len(out) == 2 else None
+            out = self._buffer()
+            X = problem.design.table if isinstance(problem.design, Dense) else self._by_rows
+            found = _table_pass(self._native, X, (problem.loss.y, problem.share, out), point, wanted)
+            sums, rise, fall, curve, second = found
+            t, slope = out[0], out[1] if len(out) == 2 else None
         if hessian and second is None:
             curve = problem.share * problem.loss.curvature(t) if curve is None else curve
             second = self._second(curve)
@@ -141,6 +146,9 @@ class Passes:
             return _kernels.curvature_product(design.table, bend, self._shift, v)
         if isinstance(design, Sparse):
             return _kernels.csr_curvature_product(self._by_rows, bend, self._shift, v)
+        if isinstance(design, Chunked):
+            of = partial(_curvature_of_chunk, shift=self._shift, v=v)
+            return np.asarray(design.fold_rows(of, None, bend)[1][0])
         change = bend * (design.product(v[:-1], self.problem.centre) + v[-1])
         return np.append(design.adjoint_product(change, self.problem.centre), change.sum())
 
@@ -164,6 +172,37 @@ class Passes:
         gram = problem.design.gram(curve, problem.centre)
         edge = problem.design.adjoint_product(curve, problem.centre)
         return np.block([[gram, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[curve.sum()]])]])
+
+
+def _table_pass(
+    name: str,
+    X: Any,
+    rows: tuple[Vector, Vector, Vector],
+    point: tuple[Vector, float, Vector],
+    wanted: tuple[bool, bool],
+) -> tuple[Any, ...]:
+    """Return sums, rise, fall, bend and hessian of a table; one of many columns has no hessian."""
+    bend, hessian = wanted
+    if isinstance(X, np.ndarray):
+        return _kernels.dense_pass(name, X, rows, point, bend=bend, hessian=hessian and point[0].size <= NARROW)
+    return _kernels.csr_pass(name, X, rows, point, bend=bend or hessian)
+
+
+def _pass_of_chunk(
+    chunk: Chunk, name: str, point: tuple[Vector, float, Vector], wanted: tuple[bool, bool]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return what a pass shows of each row of a chunk, whose targets and weights are those of the problem, and its sums."""
+    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.tocsr()
+    out = np.empty((1, chunk.n_rows))
+    y: Vector = np.asarray(chunk.y)[:, 0]
+    sums, rise, fall, curve, second = _table_pass(name, X, (y, np.asarray(chunk.s), out), point, wanted)
+    return (out[0], curve if wanted[0] or second is None else None), (sums, rise, fall, second)
+
+
+def _curvature_of_chunk(chunk: Chunk, shift: Vector, v: Vector) -> tuple[tuple[()], tuple[Vector]]:
+    of = _kernels.curvature_product if isinstance(chunk.X, np.ndarray) else _kernels.csr_curvature_product
+    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.tocsr()
+    return (), (of(X, np.asarray(chunk.s), shift, v),)
 
 
 class Looked(NamedTuple):

@@ -7,7 +7,9 @@ unpacked, and a read buffer of at most 256 KiB. The size of the files and of the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +17,10 @@ from qed.core._errors import InvalidData, InvalidParameter
 from qed.data._chunk import Schema
 from qed.data._parquet_files import DECLARABLE, check_columns, read_footer
 from qed.data._parquet_parts import Layout, cut_parts
-from qed.data._sources import Readable
+from qed.data._sources import Readable, target_and_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from qed.data._parts import Part
 
@@ -55,7 +57,7 @@ class ParquetSource(Readable):
         layout = Layout(
             self._features, self._targets, weight, self._declared, dtype, chunk_rows(batch_rows, len(wanted))
         )
-        self._dtype, self._parts = dtype, cut_parts(self._footers, layout)
+        self._dtype, self._layout, self._parts = dtype, layout, cut_parts(self._footers, layout)
 
     @property
     def schema(self) -> Schema:
@@ -84,6 +86,14 @@ class ParquetSource(Readable):
     def parts(self) -> Sequence[Part]:
         """Cut the files between row groups; each part can be read by another process that sees the files."""
         return self._parts
+
+    def targets(self) -> Iterator[tuple[Any, Any]]:
+        """Yield targets and weights of all chunks; no other column is read."""
+        slim, layout = copy(self), replace(self._layout, features=())
+        slim._parts = tuple(  # noqa: SLF001  (a copy of this source)
+            replace(part, layout=layout) for part in self._parts
+        )
+        return slim.each(target_and_weight)
 
     def _check_roles(self) -> None:
         if not self._features:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +19,9 @@ from qed.data._sources import check_weights
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+KEPT_BYTES = 1 << 26  # of a chunk whose memory a thread may keep: twice the size that chunks have by default
+KEPT_CHUNKS = 2  # one that is computed with, and one that is read
+HOLDERS = 2  # references to memory that no array uses: the list, and the argument of getrefcount
 BUFFER_BYTES = 1 << 24  # read buffers of all columns together
 CHUNKS_PER_PART = (
     2  # a part is a task on a cluster: some tens of MiB, next to which its few milliseconds of overhead are small
@@ -42,11 +47,34 @@ class Layout:
     def block(self, n: int) -> Block:
         """Return room for a chunk. Arrow's columns are contiguous, so the columns of the block are as well."""
         return Block(
-            X=np.empty((n, len(self.features)), self.dtype, order="F"),
+            X=_room(n, len(self.features), self.dtype),
             y=np.empty((n, len(self.targets)), order="F") if self.targets else None,
             s=None if self.weight is None else np.empty(n),
             n_rows=n,
         )
+
+
+class _Kept(threading.local):
+    """Memory of earlier chunks of this thread."""
+
+    def __init__(self) -> None:
+        self.memory: list[np.ndarray[Any, Any]] = []
+
+
+_kept = _Kept()
+
+
+def _room(n: int, p: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return an array in Fortran order: in the memory of an earlier chunk, once nobody else holds that.
+
+    A worker of Dask gives every freed page back to the system (MALLOC_TRIM_THRESHOLD_), and pays for it again with the next chunk.
+    """
+    size, kept = n * p * dtype.itemsize, _kept.memory
+    at = next((i for i in range(len(kept)) if kept[i].nbytes >= size and sys.getrefcount(kept[i]) <= HOLDERS), None)
+    memory = np.empty(size, np.uint8) if at is None else kept[at]
+    if at is None and 0 < size <= KEPT_BYTES:
+        _kept.memory = [memory, *kept[: KEPT_CHUNKS - 1]]
+    return memory[:size].view(dtype).reshape((n, p), order="F")
 
 
 class Block(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    import numpy as np
 
     from qed.data._chunk import Chunk
 
@@ -104,6 +104,37 @@ class PairedPart:
             start = rows.stop
             s = chunk.s if self.keeps_weight else None if self.c is None else self.c[rows]
             yield replace(chunk, y=None if self.u is None else self.u[rows], s=s)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _unpacked_part, (self.part, _packed(self.u), _packed(self.c), self.keeps_weight)
+
+
+def _unpacked_part(part: Part, u: Any, c: Any, keeps_weight: bool) -> PairedPart:
+    return PairedPart(part, _unpacked(u), _unpacked(c), keeps_weight)
+
+
+def _packed(a: np.ndarray[Any, Any] | None) -> Any:
+    """Return an array as few bytes that have all of its bits: labels need one each, and equal shares none."""
+    if a is None or a.dtype != np.float64 or not a.size:
+        return a
+    if (a.view(np.int64) == a.view(np.int64).flat[0]).all():
+        return a.shape, a.dtype.type(a.flat[0])
+    for kind in (np.int8, np.float32):
+        for some in (a[:64], a):  # most arrays that do not fit show it at once
+            with np.errstate(invalid="ignore", over="ignore"):
+                small = some.astype(kind)
+            if not (small.astype(np.float64).view(np.int64) == some.view(np.int64)).all():
+                break
+        else:
+            return a.shape, small
+    return a
+
+
+def _unpacked(a: Any) -> Any:
+    if not isinstance(a, tuple):
+        return a
+    shape, values = a
+    return np.full(shape, values) if np.ndim(values) == 0 else values.astype(np.float64)
 
 
 def paired_parts(

@@ -55,6 +55,10 @@ class Source(Protocol):
         """Yield ``of(chunk)`` for all chunks, computed where the executor of the enclosing block computes."""
         ...
 
+    def targets(self) -> Iterator[tuple[Any, Any]]:
+        """Yield targets and weights of all chunks."""
+        ...
+
 
 class Readable(ABC):
     """What a source can do once it has parts."""
@@ -85,6 +89,15 @@ class Readable(ABC):
     def each(self, of: Callable[[Chunk], A]) -> Iterator[A]:
         """Yield ``of(chunk)`` for all chunks, computed where the executor of the enclosing block computes."""
         return each(self, of)
+
+    def targets(self) -> Iterator[tuple[Any, Any]]:
+        """Yield targets and weights of all chunks; files are read without their features."""
+        return each(self, target_and_weight)
+
+
+def target_and_weight(chunk: Chunk) -> tuple[Any, Any]:
+    """Return the targets and the weights of a chunk."""
+    return chunk.y, chunk.s
 
 
 class Positive(Readable):

@@ -117,6 +117,19 @@ class Chunked:
         n, p = self.shape
         return np.sqrt(self._added(partial(_squares, centre=given_centre(centre, p)), None, row_weights(c, n)))
 
+    def fold_rows(
+        self, of: Callable[[Chunk], tuple[tuple[Any, ...], tuple[Any, ...]]], u: Vector | None, c: Vector | None
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Read the rows once: ``of`` gets chunks with rows of u as targets and of c as weights.
+
+        It returns arrays with an entry for each row, which are put one below the other, and sums over rows, which are added
+        with compensation; None stays None.
+        """
+        columns = None if u is None else u[:, np.newaxis] if u.ndim == 1 else u
+        found = fold(Paired(self._source, columns, c), partial(_row_statistic, of=of), self._executor)
+        rows = tuple(None if one is None else np.concatenate(one.parts) for one in found.rows)
+        return rows, tuple(None if one is None else one.total() for one in found.sums)
+
     def _added(self, of: Callable[[Chunk], Added], u: Matrix | None, c: Vector | None) -> Matrix:
         """Fold a sum over chunks that bring their own rows of u as targets and of c as weights."""
         return fold(Paired(self._source, u, c), of, self._executor).total()
@@ -296,6 +309,28 @@ class Added:
     def total(self) -> Matrix:
         """Return the sum, rounded once."""
         return np.asarray(self.high + self.low)
+
+
+@dataclass(frozen=True, eq=False)
+class RowStatistic:
+    """What a pass finds: arrays of rows, stacked, and sums, added."""
+
+    rows: tuple[Stacked | None, ...]
+    sums: tuple[Added | None, ...]
+
+    def merge(self, other: Self) -> Self:
+        """Return what both parts found."""
+        rows = (None if a is None or b is None else a.merge(b) for a, b in zip(self.rows, other.rows, strict=True))
+        sums = (None if a is None or b is None else a.merge(b) for a, b in zip(self.sums, other.sums, strict=True))
+        return type(self)(tuple(rows), tuple(sums))
+
+
+def _row_statistic(chunk: Chunk, of: Callable[[Chunk], tuple[tuple[Any, ...], tuple[Any, ...]]]) -> RowStatistic:
+    rows, sums = of(chunk)
+    return RowStatistic(
+        tuple(None if one is None else Stacked((one,)) for one in rows),
+        tuple(None if one is None else Added(np.asarray(one)) for one in sums),
+    )
 
 
 def _product(chunk: Chunk, w: Matrix, centre: Vector | None) -> Stacked:

@@ -154,7 +154,11 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Softmax:
-    """``log Σ exp(t) - t_y`` for labels 0 … k - 1."""
+    """``log Σ exp(t) - t_y`` for labels 0 … k - 1.
+
+    A heavy row may be almost certain of its label. So nothing is taken from a probability near one: what a label lacks of it is
+    the sum of the other probabilities, here and in dual points, whose entry at the label is minus the sum of the others.
+    """
 
     has_curvature: bool = True
     fades: float = float(np.sqrt(2.0))
@@ -165,49 +169,66 @@ class Softmax:
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the probabilities less the label."""
-        return np.exp(self._logs(t)) - self._labels(t, y)
+        return self._less_label(np.exp(self._logs(t)), self._is_label(t, y))
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
-        """Return ``diag(p) - p p'``."""
+        """Return ``diag(p) - p p'``, whose rows sum to zero."""
         p = np.exp(self._logs(t)).astype(np.float64)
         out = -p[:, :, None] * p[:, None, :]
         index = np.arange(t.shape[1])
-        out[:, index, index] += p
+        out[:, index, index] = 0.0
+        out[:, index, index] = -out.sum(axis=2)
         return np.asarray(out)
 
     def left_over(self, t: Array, u: Array, y: Array, scale: Any) -> tuple[Array, Array]:  # noqa: ARG002
-        """Return ``Σ v log v - Σ v log p`` for the rows of probabilities v."""
-        v, logs = np.maximum(u + self._labels(t, y), 0), self._logs(t)
-        return np.sum(_x_log_x(v) - v * logs, axis=1), np.sum(np.abs(_x_log_x(v)) + np.abs(v * logs), axis=1)
+        """Return ``Σ v log v - Σ v log p`` for the rows of probabilities v, which are u and one more at the label."""
+        is_label = self._is_label(t, y)
+        others = np.where(is_label, 0, np.maximum(u, 0))
+        lack = np.minimum(-np.where(is_label, u, 0), ONE)  # what the label lacks of one
+        v, logs = np.where(is_label, ONE - lack, others), self._logs(t)
+        own = np.where(is_label, v * np.log1p(-np.minimum(lack, ALMOST)), _x_log_x(others))
+        return np.sum(own - v * logs, axis=1), np.sum(np.abs(own) + np.abs(v * logs), axis=1)
 
     def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:
         """Return rows of probabilities less the label, transported until each class weighs what its labels weigh."""
-        labels = self._labels(u, y)
-        v = np.maximum(u + labels, 0)
-        v = v / v.sum(axis=1, keepdims=True)
-        if balance:
-            wanted, have = q @ labels, q @ v
-            over = have > wanted
-            v = v * np.where(over, wanted / np.where(over, have, 1), 1)
-            lack, short = np.maximum(wanted - q @ v, 0), np.maximum(1 - v.sum(axis=1), 0)
-            if lack.sum() > 0:
-                v = v + np.multiply.outer(short, lack / lack.sum())
-        return np.asarray(v - labels)
+        is_label = self._is_label(u, y)
+        others = np.where(is_label, 0, np.maximum(u, 0))
+        others = others / np.maximum(others.sum(axis=1, keepdims=True), 1)
+        u = self._less_label(others, is_label)
+        for _ in range(2 if balance else 0):
+            v, over = u + is_label, q @ u  # what each class weighs beyond its labels
+            share = np.where(over > 0, over / np.where(over > 0, q @ v, 1), 0)
+            lack = np.maximum(-over, 0)
+            if not lack.sum() > 0:
+                break
+            short = v @ share  # of each row, for the classes that lack it
+            others = np.where(is_label, 0, u * (1 - share) + np.multiply.outer(short, lack / lack.sum()))
+            u = self._less_label(others, is_label)
+        return u
 
     def constant(self, q: Array, y: Array) -> Array | None:
-        """Return the logarithms of the frequencies."""
+        """Return the logarithms of the frequencies; a class without a row is next to impossible."""
         k = int(y.max()) + 1
         share = np.array([q[y[:, 0] == label].sum() for label in range(k)])
-        return np.log(share) if np.all(share > 0) else None
+        return np.where(share > 0, np.log(np.where(share > 0, share, 1)), EXTENDED(-1e4))
 
     @staticmethod
     def _logs(t: Array) -> Array:
+        """Return the logarithms of the probabilities; that of the largest is a sum of the others."""
         top = t - t.max(axis=1, keepdims=True)
-        return np.asarray(top - np.log(np.sum(np.exp(top), axis=1, keepdims=True)))
+        others = np.exp(top)
+        others[np.arange(len(t)), np.argmax(t, axis=1)] = 0
+        return np.asarray(top - np.log1p(np.sum(others, axis=1, keepdims=True)))
 
     @staticmethod
-    def _labels(t: Array, y: Array) -> Array:
-        return np.asarray(np.arange(t.shape[1]) == y).astype(EXTENDED)
+    def _less_label(p: Array, is_label: Array) -> Array:
+        """Return p with minus the sum of the others at the label."""
+        others = np.where(is_label, 0, p)
+        return np.where(is_label, -np.sum(others, axis=1, keepdims=True), others)
+
+    @staticmethod
+    def _is_label(t: Array, y: Array) -> Array:
+        return np.asarray(np.arange(t.shape[1]) == y)
 
 
 @dataclass(frozen=True)
