@@ -9,7 +9,7 @@ from qed.study import _recipes
 
 
 def linear_candidates(task):
-    return [replace(one, refine=None) for one in declared_candidates(task) if one.preparation != "trees"]
+    return [replace(one, refine=None) for one in declared_candidates(task) if not one.is_of_trees]
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -11,6 +11,7 @@ import pytest
 
 import qed
 from qed.cli import main
+from qed.cli._parser import COMMANDS
 from qed.datasets import _penguins
 
 PENGUINS = Path(_penguins.__file__).parent / "_tables" / "penguins.csv"
@@ -267,8 +268,18 @@ def test_usage_is_explained(capsys):
         main(["--help"])
     assert end.value.code == 0
     told = capsys.readouterr().out
-    for command in ("fit", "predict", "verify", "compare", "info", "demo"):
+    for command in COMMANDS:
         assert command in told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_shows_its_help(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"usage: qed {command} ")
+    assert "--json" in told
 
 
 def test_an_unforeseen_error_is_a_sentence_too(monkeypatch, capsys):

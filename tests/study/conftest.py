@@ -9,7 +9,7 @@ from qed.study import _recipes
 
 
 def few_candidates(task):
-    few = [one for one in declared_candidates(task) if one.preparation != "trees" or one.detail == "4 leaves"]
+    few = [one for one in declared_candidates(task) if not one.is_of_trees or one.detail == "4 leaves"]
     return [replace(one, refine=None) for one in few]
 
 

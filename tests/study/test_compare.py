@@ -9,7 +9,8 @@ import pytest
 from qed import study, verify
 from qed.core import InvalidParameter, ModelFileError
 from qed.datasets import load_penguins
-from qed.model_selection._candidate import Candidate, declared_candidates
+from qed.ensemble._candidates import candidates as offered_by_trees
+from qed.model_selection._candidate import Candidate, TableTask, declared_candidates
 from qed.study import _blend, _recipes
 from qed.study._encode import encode
 from qed.study._leaderboard import Comparison, Entry
@@ -50,7 +51,7 @@ def test_every_declared_candidate_is_certified(target, monkeypatch):
     titles = []
     for one in _recipes.candidates(sheet.target, sheet.columns):
         model = _recipes.pipeline(one, sheet.columns, sheet.target, y, 25)
-        if one.preparation == "trees":  # as many rounds as a test needs
+        if one.is_of_trees:  # as many rounds as a test needs
             inner = model.steps[-1][1]
             inner = getattr(inner, "regressor", inner)
             inner.set_params(**{"max_iter" if hasattr(inner, "max_iter") else "n_estimators": 3})
@@ -258,6 +259,23 @@ def test_trees_look_at_the_words_that_tell_most(monkeypatch):
     words = next(one for one in found.sheet.columns if one.name == "review").words
     chosen = {words[places[at] - 2] for at in np.flatnonzero(chooser.get_support())}
     assert chosen == {"lovely", "superb", "great", "awful", "broken", "poor"}
+
+
+def test_target_means_of_whole_numbers_are_candidates_of_their_own():
+    """Means of quantities are noise beside the quantity itself; those of identifiers tell."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"amount": rng.integers(0, 60, 900), "word": rng.choice([f"w{i}" for i in range(60)], 900)})
+    frame["y"] = frame["amount"] + rng.normal(size=900)
+    found = study.fit(frame, "y", budget=1)
+    columns, target = found.sheet.columns, found.sheet.target
+    assert [one.repeats for one in columns] == [True, True]
+    X, y = encode(read_table(frame), columns), frame["y"].to_numpy()
+    for form, means in (("trees", 1), ("trees and means", 2)):
+        prepare = _recipes.preparation(columns, target, form=form, most=25).fit(X, y)
+        assert len(next(part for part in prepare.transformers_ if part[0] == "means")[2]) == means
+    for has_identifiers in (False, True):
+        task = TableTask("regression", False, 2, True, has_identifiers=has_identifiers)
+        assert any(one.preparation == "trees and means" for one in offered_by_trees(task)) == has_identifiers
 
 
 def test_products_of_the_strongest_columns_are_a_candidate():

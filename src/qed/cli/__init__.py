@@ -6,7 +6,7 @@ error is one JSON object too: ``{"error": sentence, "code": number}``.
 
 ::
 
-    _parser            the words of the command
+    _parser            which commands there are: one module and one line each
     _screen            terminal, pipe, JSON, silence
     _files             whole files or none
     _fit, _predict     qed fit, qed predict
@@ -18,7 +18,6 @@ error is one JSON object too: ``{"error": sentence, "code": number}``.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        from qed.cli._parser import parser  # noqa: PLC0415
+        from qed.cli._parser import module_of, parser  # noqa: PLC0415
         from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
 
         tolerate()
         words = list(sys.argv[1:] if arguments is None else arguments)
-        made = parser(json_errors="--json" in words)
+        made = parser(words)
         options = made.parse_args(words)
         if options.command is None:
             made.print_help()
@@ -57,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     try:
         with screen:
-            # only the chosen command is imported: qed --help and a small prediction stay quick
-            return int(import_module(f"qed.cli._{options.command}").run(options, screen))
+            return int(module_of(options.command).run(options, screen))
     except KeyboardInterrupt:
         screen.error("Interrupted. Nothing was written.", 130)
         return 130

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qed.cli._parser import add_source
+
 if TYPE_CHECKING:
     import argparse
 
     from qed.cli._screen import Screen
+
+
+def arguments(made: argparse.ArgumentParser) -> None:
+    """Declare the words of the command."""
+    made.add_argument("model", metavar="FIRST", help="a model file")
+    made.add_argument("other", metavar="SECOND", help="another, of the same target")
+    add_source(made)
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:

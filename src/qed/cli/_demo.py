@@ -38,6 +38,16 @@ DEMOS = {
 }  # fmt: skip
 
 
+def arguments(made: argparse.ArgumentParser) -> None:
+    """Declare the words of the command."""
+    made.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to write (demo)")
+    made.add_argument(
+        "--data", default="penguins", choices=("penguins", "weather", "iris", "wine", "breast_cancer", "diabetes"),
+        help="which of the bundled tables (penguins)",
+    )  # fmt: skip
+    made.add_argument("--budget", default="20s", metavar="TIME", help="time to spend on the fit (20s)")
+
+
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Tell the story."""
     import qed  # noqa: PLC0415

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.cli._files import require_free, write_whole
+from qed.cli._parser import add_source
 from qed.cli._predict import require_columns
 from qed.core import InvalidParameter
 
@@ -18,6 +19,23 @@ if TYPE_CHECKING:
     from qed.inspection import Explanation
 
 PAGE = "explanation.html"
+
+
+def arguments(made: argparse.ArgumentParser) -> None:
+    """Declare the words of the command."""
+    made.add_argument("model", metavar="MODEL", help="a model file")
+    add_source(made)
+    made.add_argument("--rows", type=int, default=100, metavar="N", help="explain the first N rows (100)")
+    made.add_argument(
+        "--against", metavar="DATA", help="a table to compare with, such as that of the fit; DATA itself by default"
+    )
+    made.add_argument(
+        "--out", "-o", metavar="FILE", help="the page to write (explanation.html; with --json none unless named)"
+    )
+    made.add_argument(
+        "--allow-missing", action="store_true", help="explain although columns are missing: their rows count as gaps"
+    )
+    made.add_argument("--force", "-f", action="store_true", help="replace the page if it is there")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qed.cli._files import require_free, write_whole
+from qed.cli._parser import add_source
 from qed.core import InvalidParameter
 
 if TYPE_CHECKING:
@@ -27,6 +28,38 @@ def _require_apart(options: argparse.Namespace) -> None:
         other = seen.setdefault(Path(path).resolve(), flag)
         if other != flag:
             raise InvalidParameter(f"{flag} {path}: that is also {other}. Choose another name.")
+
+
+def arguments(made: argparse.ArgumentParser) -> None:
+    """Declare the words of the command."""
+    add_source(made)
+    made.add_argument(
+        "--target", "-t", metavar="COLUMN", help="the column to predict; without it the columns are listed"
+    )
+    made.add_argument(
+        "--task", choices=("regression", "counts", "binary", "multiclass"), help="what to predict, if not as inferred"
+    )
+    made.add_argument(
+        "--types", default="", metavar="COL=TYPE,…",
+        help="what columns are: number, code, category, yes/no, date, text, identifier; or how they are written: day-first,"
+        " month-first, decimal-comma, decimal-point",
+    )  # fmt: skip
+    made.add_argument("--drop", default="", metavar="COL,…", help="columns to leave out")
+    made.add_argument("--budget", default="60s", metavar="TIME", help="time to spend: 60s, 5m, 1h (60s)")
+    lean = made.add_mutually_exclusive_group()
+    lean.add_argument(
+        "--simple", action="store_true", help="take the simplest model within one standard error of the best"
+    )
+    lean.add_argument("--best", action="store_true", help="take the least error, whatever it is made of")
+    made.add_argument(
+        "--cost", default="", metavar="fp=1,fn=20",
+        help="what a false alarm and a missed case cost, of two classes: predictions use the threshold that asks for",
+    )  # fmt: skip
+    made.add_argument("--out", "-o", default="model.qed", metavar="FILE", help="the model file (model.qed)")
+    made.add_argument("--report", default="report.html", metavar="FILE", help="the page to show (report.html)")
+    made.add_argument("--no-report", action="store_true", help="write no page")
+    made.add_argument("--seed", type=int, default=0, help="what every random choice follows from (0)")
+    made.add_argument("--force", "-f", action="store_true", help="replace files that are there")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:

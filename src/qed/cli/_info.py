@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from qed.cli._screen import Screen
 
 
+def arguments(made: argparse.ArgumentParser) -> None:
+    """Declare the words of the command."""
+    made.add_argument("model", metavar="MODEL", help="a model file")
+
+
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Show columns, certificate and story."""
     from qed.study._model import load  # noqa: PLC0415

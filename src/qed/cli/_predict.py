@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.cli._files import require_free, write_whole
+from qed.cli._parser import add_source
 from qed.core import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
@@ -23,6 +24,36 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]  # arrays and lists of one length, by name
 ENDINGS = (".csv", ".json", ".jsonl", ".parquet", ".feather")
+
+
+def arguments(made: argparse.ArgumentParser) -> None:
+    """Declare the words of the command."""
+    made.add_argument("model", metavar="MODEL", help="a model file")
+    add_source(made)
+    made.add_argument(
+        "--out", "-o", metavar="FILE", help="a .csv, .json, .jsonl or .parquet file; otherwise CSV is printed"
+    )
+    made.add_argument(
+        "--keep",
+        default="",
+        metavar="COL,…",
+        help="columns of DATA to write beside the predictions, instead of the row number",
+    )
+    made.add_argument(
+        "--intervals", action="store_true", help="add the ends of an interval that holds at least 90 %% of new rows"
+    )
+    made.add_argument(
+        "--threshold", type=float, metavar="P", help="predict the second of two classes from this probability on"
+    )
+    made.add_argument("--no-probabilities", action="store_true", help="write classes without their probabilities")
+    made.add_argument(
+        "--allow-missing", action="store_true", help="predict although columns are missing: their rows count as gaps"
+    )
+    made.add_argument(
+        "--outside", action="store_true",
+        help="add a column that names, for each row, the columns whose entry is like nothing at the fit",
+    )  # fmt: skip
+    made.add_argument("--force", "-f", action="store_true", help="replace the file if it is there")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qed.cli._parser import add_source
 from qed.core import CertificateError, InvalidData
 
 if TYPE_CHECKING:
     import argparse
 
     from qed.cli._screen import Screen
+
+
+def arguments(made: argparse.ArgumentParser) -> None:
+    """Declare the words of the command."""
+    made.add_argument("model", metavar="MODEL", help="a model file")
+    add_source(made)
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:

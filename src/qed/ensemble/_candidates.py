@@ -26,7 +26,7 @@ from qed.model_selection._candidate import CALIBRATION_FOLDS, LATER, RARE, Candi
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.model_selection._candidate import TableTask
+    from qed.model_selection._candidate import Preparation, TableTask
 
 AFTER_LINEAR = 1  # priority
 SEED = 0
@@ -42,7 +42,7 @@ def candidates(task: TableTask) -> list[Candidate]:
 def _regressors(task: TableTask) -> list[Candidate]:
     codes = list(range(task.n_codes))
     plain = partial(HistGradientBoostingRegressor, categorical_features=codes)
-    found = _boosting("gradient boosting", plain)
+    found = _boosting("gradient boosting", plain) + _with_means(task, plain)
     if task.counts:
         found += _boosting("Poisson boosting", partial(plain, loss="poisson"))
     if task.is_positive:
@@ -66,6 +66,7 @@ def _classifiers(task: TableTask) -> list[Candidate]:
         weighted = [one for one in offered if one.detail == "8 leaves"]
     return [
         *_boosting("gradient boosting", boosting),
+        *_with_means(task, boosting),
         *weighted,
         _forest("extra trees", ExtraTreesClassifier, LEAF_ROWS, "sqrt"),
         _forest("random forest", RandomForestClassifier, LEAF_ROWS, "sqrt"),
@@ -130,7 +131,15 @@ def _boosting(family: str, estimator: Callable[..., Any]) -> list[Candidate]:
     return [_boosted(family, estimator, one) for one in SIZES]
 
 
-def _boosted(family: str, estimator: Callable[..., Any], size: Boosting) -> Candidate:
+def _with_means(task: TableTask, estimator: Callable[..., Any]) -> list[Candidate]:
+    """Offer two sizes behind target means of whole numbers, where those may be identifiers."""
+    family = "gradient boosting with target means"
+    return [_boosted(family, estimator, one, "trees and means") for one in SIZES[:2]] if task.has_identifiers else []
+
+
+def _boosted(
+    family: str, estimator: Callable[..., Any], size: Boosting, preparation: Preparation = "trees"
+) -> Candidate:
     def make(*_: Any) -> Any:
         return estimator(
             max_leaf_nodes=size.leaves,
@@ -144,8 +153,10 @@ def _boosted(family: str, estimator: Callable[..., Any], size: Boosting) -> Cand
         )
 
     priority = AFTER_LINEAR if size.share == 1 else LATER
-    again = partial(_boosted, family, estimator)
-    return Candidate(family, size.detail, make, "trees", priority, refine=lambda: [again(one) for one in size.near()])
+    again = partial(_boosted, family, estimator, preparation=preparation)
+    return Candidate(
+        family, size.detail, make, preparation, priority, refine=lambda: [again(one) for one in size.near()]
+    )
 
 
 def _forest(family: str, estimator: Callable[..., Any], leaf_rows: int, share: float | str) -> Candidate:

@@ -19,7 +19,7 @@ LATER = 10  # priority
 WEAKEST, STRONGEST = 1e-8, 10.0  # penalties, relative to the rows and the target
 RARE = 0.1  # share of a class below which class weights are worth a try
 CALIBRATION_FOLDS = 3  # of classifiers whose class weights distort probabilities
-Preparation = Literal["linear", "splines", "interactions", "trees"]
+Preparation = Literal["linear", "splines", "interactions", "trees", "trees and means"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class TableTask:
         So many leading columns of the preparation for trees are codes of categories.
     rarest : float
         The share of rows of the rarest class.
+    has_identifiers : bool
+        Whether whole numbers of a column come back so often that they may be identifiers.
     """
 
     kind: str
@@ -51,6 +53,7 @@ class TableTask:
     is_positive: bool = False
     n_codes: int = 0
     rarest: float = 1.0
+    has_identifiers: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,10 @@ class Candidate:
         What tells it from others of its family.
     make : function of (int, float)
         Returns the estimator for so many rows and a target of this standard deviation.
-    preparation : {"linear", "splines", "interactions", "trees"}
+    preparation : {"linear", "splines", "interactions", "trees", "trees and means"}
         What the columns become before it: numbers scaled and categories one-hot encoded; numbers as splines besides; products of
-        the strongest columns besides; or, for trees, numbers as they are with their gaps, and categories as codes in front of them.
+        the strongest columns besides; or, for trees, numbers as they are with their gaps, and categories as codes in front of them;
+        the last adds the mean target of each value of whole numbers that come back, which may be identifiers.
     priority : int
         Candidates of a lower number are tried first; equal ones in the order of their declaration. From `LATER` on they are tried
         when all others are done and time is left.
@@ -87,6 +91,11 @@ class Candidate:
     is_constant: bool = False
     parts: tuple[tuple[Candidate, float], ...] = ()
     refine: Callable[[], list[Candidate]] | None = None
+
+    @property
+    def is_of_trees(self) -> bool:
+        """Whether its columns are prepared for trees."""
+        return self.preparation in ("trees", "trees and means")
 
     @property
     def title(self) -> str:

@@ -528,7 +528,7 @@ def _kind_of_proof(study: Study) -> str:
         return "A constant is no choice between coefficients, and there is little to prove about it: that it is what it says."
     if candidate.parts:
         return "The model is a weighted average, and each of its members has its own certificate, below."
-    if candidate.preparation == "trees":
+    if candidate.is_of_trees:
         return (
             "Trees are grown greedily: nobody can prove that no other trees fit better. What is proven is that every split and"
             " every leaf is what these rows give under the rules of the method:"

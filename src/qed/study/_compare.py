@@ -105,6 +105,10 @@ def compare(
         limit = min(row_limit(one, data.columns, data.most) for one in alive)
         larger = [n for n in _stages(n_all) if n > n_rows]
         if not larger or n_rows >= limit:
+            # what fell behind on few rows may lead on many: larger models of the best family learn later
+            best = into.best.candidate
+            again = [one for one in options if best is not None and one.family == best.family and one not in stage.said]
+            stage.judge_later([one for one in again if one.priority < LATER])
             stage.refine(best_only=True)
             stage.judge_later(later)
             stage.refine()

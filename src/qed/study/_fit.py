@@ -483,7 +483,7 @@ class _Work:
     def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
         parts = [part for part, _ in candidate.parts] or [candidate]
         size = fitted * sum(prepared_width(self.sheet.columns, self.most, form=one.preparation) for one in parts)
-        trees = fitted * sum(one.preparation == "trees" for one in parts)
+        trees = fitted * sum(one.is_of_trees for one in parts)
         seconds = SECONDS_TO_CHECK * size + SECONDS_TO_CHECK_TREES * trees + 0.5
         if size > MOST_CHECKED or self.clock.left < seconds or self.found.is_interrupted:
             return None

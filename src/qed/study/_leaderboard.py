@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from qed.model_selection._candidate import Candidate
 
 CHANCE = 2.0  # standard errors of a gain that the best of many candidates may have by luck
-ORDER = ("linear", "splines", "interactions", "trees")  # from simple to complex
+ORDER = ("linear", "splines", "interactions", "trees", "trees and means")  # from simple to complex
 FIXED = 0.02  # seconds of a fit that do not grow with its rows
 
 

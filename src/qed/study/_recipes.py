@@ -23,6 +23,7 @@ MOST_TREE_WORDS = 100  # of texts: each split looks at all columns, and few word
 CURVE_KNOTS = 5
 STRONGEST = 8  # columns whose products are tried: 28 pairs
 FEWEST_FOR_A_CURVE = 12  # distinct values below which a column stays straight
+TREES = ("trees", "trees and means")
 SEED = 0  # of the folds that means of the target come from
 
 
@@ -42,7 +43,10 @@ def candidates(target: TargetSchema, columns: Sequence[ColumnSchema], y: Any = N
         rarest = float(np.bincount(np.asarray(y, np.int64), minlength=len(target.labels)).min() / len(y))
     width = prepared_width(columns, MOST_CATEGORIES, form="linear")
     codes = len(_places(columns, form="trees")["category"])
-    task = TableTask(target.task, target.counts, width, any(map(_may_bend, columns)), target.is_positive, codes, rarest)
+    numbers = any(column.repeats and column.kind == "number" for column in columns)
+    task = TableTask(
+        target.task, target.counts, width, any(map(_may_bend, columns)), target.is_positive, codes, rarest, numbers
+    )
     return declared_candidates(task)
 
 
@@ -52,19 +56,19 @@ def _may_bend(column: ColumnSchema) -> bool:
 
 def prepared_width(columns: Sequence[ColumnSchema], most: int, *, form: Preparation) -> int:
     """Count the columns behind the preparation, at most."""
-    width = 0
+    width, trees = 0, form in TREES
     for column in columns:
         if not column.is_used:
             continue
         width += column.repeats
         if column.kind in ("category", "code"):
-            width += 1 if form == "trees" else min(most, len(column.words)) + (column.missing > 0)
+            width += 1 if trees else min(most, len(column.words)) + (column.missing > 0)
         elif column.kind == "date":
-            width += 5 if form == "trees" else 7
+            width += 5 if trees else 7
         elif column.kind == "text":
-            width += min(column.width, MOST_TREE_WORDS + 2) if form == "trees" else column.width
+            width += min(column.width, MOST_TREE_WORDS + 2) if trees else column.width
         else:
-            marks = form != "trees" and column.missing > 0
+            marks = not trees and column.missing > 0
             bends = form in ("splines", "interactions") and _may_bend(column)
             width += 1 + marks + (CURVE_KNOTS + 1 if bends else 0)
     return width + (STRONGEST * (STRONGEST - 1) // 2 if form == "interactions" else 0)
@@ -110,13 +114,13 @@ def preparation(
     from qed.preprocessing import TargetEncoder  # noqa: PLC0415
 
     places = _places(columns, form="splines" if form == "interactions" else form)
-    parts = _for_trees(places, target) if form == "trees" else _for_linear(places, most)
+    parts = _for_trees(places, target) if form in TREES else _for_linear(places, most)
     if form == "interactions":
         parts.append(("products", _products(_places(columns, form="linear"), target, most), _all_of(columns)))
     if places["repeats"]:
         kind = {"regression": "continuous"}.get(target.task, target.task)
         means: Any = TargetEncoder(target_type=kind, random_state=SEED)  # type: ignore[arg-type]
-        if form != "trees":
+        if form not in TREES:
             means = _scaled(means)
         parts.append(("means", means, places["repeats"]))
     return ColumnTransformer(parts)
@@ -232,7 +236,8 @@ def _places(columns: Sequence[ColumnSchema], *, form: Preparation) -> dict[str, 
                 found["words"] += range(at + TEXT_NUMBERS, at + column.width)
             elif not (curved and column.missing == 0):
                 found[kind] += range(at, at + column.width)
-            if column.repeats:
+            # trees split numbers as they are: means of each value, noisy ones, only cover that, unless numbers are identifiers
+            if column.repeats and (form != "trees" or kind != "number"):
                 found["repeats"].append(at)
         at += column.width
     return found
