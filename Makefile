@@ -111,7 +111,7 @@ choice: build/native/stamp $(STAMPS)/test ## time every solver that takes a prob
 
 docs: build/native/stamp $(STAMPS)/docs ## the site, gallery included, into docs/_build/html
 	@$(PY) docs/gallery/run.py
-	@$(PY) -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+	@$(PY) -m sphinx -E -W --keep-going -q -j auto -b html docs docs/_build/html
 	@echo "· open docs/_build/html/index.html"
 
 sanitize: compiler $(STAMPS)/test ## native and Python tests under AddressSanitizer and UBSan

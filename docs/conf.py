@@ -7,10 +7,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sphinx.addnodes import toctree
+
 import qed
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+import api_check  # noqa: E402  (found by the path above)
 import what_exists  # noqa: E402  (found by the path above)
 from quoting import quoted  # noqa: E402
 
@@ -53,10 +56,28 @@ def quote_fitted(_app: object, _what: str, _name: str, _obj: object, _options: o
     lines[:] = quoted(lines)
 
 
+def describe_value(_app: object, what: str, name: str, _obj: object, _options: object, lines: list[str]) -> None:
+    """Show the comment of a constant; its docstring is that of its class."""
+    package, _, last = name.rpartition(".")
+    if what == "data" and (comment := api_check.value_comment(import_module(package), last)) is not None:
+        lines[:] = comment
+
+
+def shorten_navigation(_app: object, env: Any) -> None:
+    """Leave the page of every single name out of the side bar, which stands on every page: 800 times 800 links."""
+    for page, contents in env.tocs.items():
+        for tree in contents.findall(toctree) if page.startswith("reference/") else ():
+            tree["entries"] = [entry for entry in tree["entries"] if "/generated/" not in f"/{entry[1]}"]
+
+
 def setup(app: Any) -> None:
     """Load the lazy packages once, so that autosummary finds what their doors export."""
     for name in ("linear_model", "data", "datasets", "designs", "metrics", "verify", "report"):
         import_module(f"qed.{name}")
+    # it sets the path of a script and reads no page, but does not say so, and pages would be read one by one
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
+    app.connect("autodoc-process-docstring", describe_value)
     app.connect("autodoc-process-docstring", quote_fitted)
+    app.connect("env-updated", shorten_navigation)
     # from the code, at every build
     (HERE / "reference" / "what_exists.md").write_text(what_exists.page(), encoding="utf-8")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-NAME = r"(?<![`\w])([a-z]\w*_)(?![\w`])"
+NAME = r"(?<![`\w])([A-Za-z]\w*_)(?![\w`])"
 SPANS = re.compile(r"(``.+?``|:\w+:`[^`]*`|`[^`]*`_?)|" + NAME)
 
 

@@ -452,6 +452,26 @@ def _factors(add: Callable[..., None]) -> None:
         )
         add(lambda kernel=kernel: D.KernelPCA(kernel=kernel, gamma=0.05))
     add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
+    for algorithm in ("lasso_cd", "omp", "threshold"):
+        add(
+            lambda algorithm=algorithm: D.DictionaryLearning(
+                3, alpha=0.3, transform_algorithm=algorithm, random_state=0
+            )
+        )
+    add(
+        lambda: D.DictionaryLearning(2, positive_code=True, positive_dict=True, max_iter=5, random_state=0),
+        layout="float32",
+    )
+    for rotation in (None, "varimax", "quartimax"):
+        add(lambda rotation=rotation: D.FactorAnalysis(2, rotation=rotation))
+    add(lambda: D.FactorAnalysis(1, tol=1e-9, noise_variance_init=[1, 2, 0.5, 1]), layout="float32")
+    add(lambda: D.ProbabilisticPCA(2))
+    add(lambda: D.ProbabilisticPCA(4), layout="pandas")
+    for fun in ("logcosh", "exp", "cube"):
+        for algorithm in ("parallel", "deflation"):
+            add(lambda fun=fun, algorithm=algorithm: D.FastICA(3, fun=fun, algorithm=algorithm, random_state=0))
+    add(lambda: D.FastICA(2, whiten="arbitrary-variance", fun_args={"alpha": 1.5}, random_state=0), layout="float32")
+    add(lambda: D.FastICA(whiten=False, random_state=0))
 
 
 def _clusters(add: Callable[..., None]) -> None:
@@ -481,6 +501,18 @@ def _clusters(add: Callable[..., None]) -> None:
         {"allow_single_cluster": True},
     ):
         add(lambda options=options: cluster.HDBSCAN(3, min_samples=2, **options))
+    add(cluster.MeanShift)
+    add(lambda: cluster.MeanShift(bandwidth=1.5, cluster_all=False, bin_seeding=True), layout="float32")
+    add(lambda: cluster.AffinityPropagation(damping=0.7, random_state=0))
+    add(lambda: cluster.Birch(threshold=0.8, branching_factor=3))
+    add(lambda: cluster.Birch(threshold=0.3, n_clusters=None), layout="csr")
+    add(lambda: cluster.SpectralCoclustering(2, random_state=0))
+    for method in ("bistochastic", "scale", "log"):
+        add(
+            lambda method=method: cluster.SpectralBiclustering(
+                2, method=method, n_components=2, n_best=1, random_state=0
+            )
+        )
     add(lambda: cluster.KMedoids(3, metric="manhattan", random_state=0), weight="counts")
     for affinity in ("nearest_neighbors", "laplacian"):
         add(lambda affinity=affinity: cluster.SpectralClustering(2, affinity=affinity, random_state=0))
@@ -501,6 +533,15 @@ def _mixtures(add: Callable[..., None]) -> None:
     add(
         lambda: mixture.GaussianMixture(2, covariance_prior=0.5, degrees_of_freedom_prior=9, random_state=0),
         weight="wide",
+    )
+    for kind in ("full", "tied", "diag", "spherical"):
+        add(lambda kind=kind: mixture.BayesianGaussianMixture(3, covariance_type=kind, random_state=0))
+    add(
+        lambda: mixture.BayesianGaussianMixture(
+            2, weight_concentration_prior_type="dirichlet_distribution", covariance_type="diag", random_state=0
+        ),
+        weight="counts",
+        layout="float32",
     )
 
 

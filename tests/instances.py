@@ -90,6 +90,8 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     # as many components as columns leave nothing to approximate
     **dict.fromkeys(("NMF", "MiniBatchNMF"), lambda kind: kind(2, random_state=0)),
+    "DictionaryLearning": lambda kind: kind(2, max_iter=100, random_state=0),
+    "FastICA": lambda kind: kind(random_state=0),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     **dict.fromkeys(
         ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)
@@ -99,6 +101,11 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         ("BisectingKMeans", "KMedoids", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans", "SpectralClustering"),
         lambda kind: kind(3, random_state=0),
     ),
+    # tables of the checks have few columns
+    **dict.fromkeys(("SpectralBiclustering",), lambda kind: kind((3, 1), n_components=1, n_best=1, random_state=0)),
+    "SpectralCoclustering": lambda kind: kind(2, random_state=0),
+    "AffinityPropagation": lambda kind: kind(damping=0.9, max_iter=1000, random_state=0),
+    "Birch": lambda kind: kind(threshold=0.1, n_clusters=2),
     # few rows have few neighbours; as few steps as scikit-learn gives its own in its checks
     "TSNE": lambda kind: kind(perplexity=2, max_iter=100, random_state=0),
     "UMAP": lambda kind: kind(n_neighbors=5, n_epochs=20, random_state=0),

@@ -1,13 +1,15 @@
 """Checks that everything public is documented, and everything documented public.
 
-Five rules:
+Six rules:
 
 1. every name in the `__all__` of `qed` and of a public package stands in docs/reference/<package>.md, and the other
 way round;
 2. every name in an `__all__` exists;
 3. every public estimator's docstring has the sections Objective, Certificate and Cost;
 4. every public estimator is treated on a page of docs/guide;
-5. src/qed/core/record_names.txt, by which model files find records, lists every record of the sources.
+5. every public value that is no class and no function has a comment ``#: …`` before its definition: its class's
+docstring says nothing about it;
+6. src/qed/core/record_names.txt, by which model files find records, lists every record of the sources.
 
 ``python tools/api_check.py --write`` writes the pages of docs/reference and the list of records anew.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 import sys
@@ -109,6 +112,29 @@ def names_of(package: ModuleType) -> set[str]:
     return {name for name in package.__all__ if not name.startswith("_") and name not in above}
 
 
+def value_comment(package: ModuleType, name: str) -> list[str] | None:
+    """Return the lines ``#: …`` before the definition of a public value; None for a class or a function."""
+    value = getattr(package, name)
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return None
+    defined = re.compile(rf"((?:^ *#: .*\n)+) *(?:{name}\b[^=\n]*=|from .* import (?:.* as )?{name}$)", re.MULTILINE)
+    folder = SOURCES / "qed" if package.__name__ == "qed" else Path(package.__file__ or "").parent
+    for file in sorted(folder.glob("**/*.py")):
+        if found := defined.search(file.read_text(encoding="utf-8")):
+            return [line.strip().removeprefix("#: ") for line in found[1].splitlines()]
+    return []
+
+
+def value_faults(package: ModuleType) -> list[str]:
+    """Public values of a package without a comment of their own."""
+    public = [name for name in sorted(names_of(package)) if _has(package, name)]
+    return [
+        f"{package.__name__}.{name} is a value without a comment. Write '#: what it is' before its definition."
+        for name in public
+        if value_comment(package, name) == []
+    ]
+
+
 def estimator_faults() -> list[str]:
     """Faults of estimators: a missing section, or no page in the guide."""
     import qed
@@ -143,7 +169,8 @@ def main() -> int:
         RECORDS.write_text(listed_records(), encoding="utf-8")
         write_pages()
     packages = public_packages()
-    faults = [fault for package in packages for fault in reference_faults(package)] + estimator_faults()
+    faults = [fault for package in packages for fault in reference_faults(package) + value_faults(package)]
+    faults += estimator_faults()
     known = {f"{package.__name__.removeprefix('qed.')}.md" for package in packages} | {
         "index.md",
         "certificate_table.md",

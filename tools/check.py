@@ -16,6 +16,7 @@ CHECKS: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("mypy: types", (BIN / "mypy",)),
     ("import-linter: imports point down", (BIN / "lint-imports", "--no-cache")),
     ("api_check: what is public is documented", (sys.executable, "tools/api_check.py")),
+    ("docstrings: reference pages are well-formed", (sys.executable, "tools/docstrings.py")),
     ("words: standard terms in the documentation", (sys.executable, "tools/words.py")),
     ("native_stub: the stub of the kernels is what the bindings say", (sys.executable, "tools/native_stub.py")),
     ("ruff: style", (BIN / "ruff", "check", ".")),

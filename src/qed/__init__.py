@@ -106,6 +106,9 @@ _ALIASES = {
     "random_projection": "decomposition",
     "utils": "core",
     "utils.class_weight": "core",
+    "utils.discovery": "core",
+    "utils.extmath": "core",
+    "utils.multiclass": "core",
     "utils.validation": "core",
 }
 _aliases.install({f"qed.{theirs}": f"qed.{ours}" for theirs, ours in _ALIASES.items()})
@@ -168,11 +171,13 @@ class _Package(ModuleType):
 
     @property
     def verify(self) -> Any:
-        return import_module("qed.verify").verify
+        return self.__dict__.get("verify") or import_module("qed.verify").verify
 
     @verify.setter
-    def verify(self, _: Any) -> None:
-        """Let the import of the package pass, which sets it here."""
+    def verify(self, value: Any) -> None:
+        """Keep what is set, but for the package of that name, which its import sets here."""
+        if not isinstance(value, ModuleType):
+            self.__dict__["verify"] = value
 
 
 sys.modules[__name__].__class__ = _Package

@@ -162,4 +162,4 @@ def test_warnings_have_scikit_learns_names():
 
 def test_what_is_not_there_says_so():
     with pytest.raises(ImportError, match="not in qed, use sklearn"):
-        from qed.utils import gen_batches  # noqa: F401, PLC0415
+        from qed.utils import murmurhash3_32  # noqa: F401, PLC0415

@@ -177,7 +177,7 @@ def test_c1_a_study_says_at_once_that_it_was_interrupted(tmp_path: Path) -> None
 
 
 def test_c1_no_traceback_while_modules_are_imported(monkeypatch: Any, capsys: Any) -> None:
-    def pressed(**_: object) -> None:
+    def pressed(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("qed.cli._parser.parser", pressed)

@@ -377,3 +377,35 @@ def test_equal_rows_are_one_place():
             UMAP(n_neighbors=4, n_epochs=10, random_state=0),
         ):
             assert np.isfinite(model.fit(X).embedding_).all()
+
+
+def test_places_beyond_by_counting() -> None:
+    """Trustworthiness and continuity by their definition, row by row, with ties and a wide table."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 6, size=(70, 3)).astype(float) + 1e-6 * rng.standard_normal((70, 3))
+    Y = X[:, :2] + 0.7 * rng.standard_normal((70, 2))
+    k = 6
+    for high, low, found in ((X, Y, trustworthiness(X, Y, n_neighbors=k)), (Y, X, continuity(X, Y, n_neighbors=k))):
+        total = 0
+        for i in range(70):
+            away = np.linalg.norm(high - high[i], axis=1)
+            near = np.linalg.norm(low - low[i], axis=1)
+            away[i] = near[i] = np.inf
+            for j in np.argsort(near)[:k]:
+                total += max(1 + int(np.sum(away < away[j])) - k, 0)
+        assert found == pytest.approx(1 - 2 * total / (70 * k * (2 * 70 - 3 * k - 1)), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [60, 700])
+def test_scaling_without_the_matrix(n: int) -> None:
+    """Products of the matrix that is not formed, its squares, and the strain, against the matrix."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 4)) + 50.0
+    model = ClassicalMDS(n_components=2).fit(X)
+    J = np.eye(n) - 1 / n
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    B = -0.5 * J @ D**2 @ J
+    values = np.linalg.eigvalsh(B)[::-1][:2]
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)
+    strain = np.sum((B - model.embedding_ @ model.embedding_.T) ** 2)
+    assert model.certificate_.objective == pytest.approx(strain, rel=1e-9)

@@ -83,6 +83,20 @@ def test_an_undocumented_name_is_a_fault(tmp_path, monkeypatch):
     assert any("'make_gold', which is not in" in fault for fault in faults)
 
 
+def test_a_public_value_has_a_comment_of_its_own(tmp_path, monkeypatch):
+    assert api_check.value_comment(qed.distributions, "Beta") is None
+    assert "conjugate pair" in api_check.value_comment(qed.distributions, "CONJUGATE_PAIRS")[0]
+    monkeypatch.setattr(qed.distributions, "__file__", str(tmp_path / "__init__.py"))  # where no comment stands
+    assert ["CONJUGATE_PAIRS" in fault for fault in api_check.value_faults(qed.distributions)] == [True]
+
+
+@pytest.mark.parametrize("text", [dict.__doc__, "One.\n\nA **strong start.\n", "One.\n\n* a\n  * b\n   c\n"])
+def test_docstrings_that_break_a_page_are_found(text):
+    docstrings = pytest.importorskip("docstrings", reason="Sphinx is not installed")
+    assert docstrings.faults_of(text.splitlines())
+    assert not docstrings.faults_of(["One, with coef_ and X_fit_."])
+
+
 def test_sizes_leave_docstrings_out(tmp_path, monkeypatch):
     monkeypatch.setattr(size, "ROOT", tmp_path)
     path = tmp_path / "a.py"

@@ -354,7 +354,7 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         return None  # no change
     model = put(model, change.path, copy.deepcopy(change.value))
     found = _verified(model, subject.data)
-    if found == "accepted" and _is_weaker(change):
+    if found == "accepted" and _is_weaker(change, before):
         return None
     if found == "refused" and through_a_file:
         try:
@@ -426,12 +426,21 @@ def _verified(model: Any, data: Data) -> str:
     return "accepted"
 
 
-def _is_weaker(change: Change) -> bool:  # noqa: PLR0911  one line for each kind of field
+def _is_weaker(change: Change, before: Any) -> bool:  # noqa: PLR0911  one line for each kind of field
     """Tell whether a changed certificate may be true as it stands: a bound that is finite and possible, or how the fit went."""
     names = [key for kind, key in change.path if kind == "attribute"]
     if "certificate_" not in names:
         return False
     names = names[names.index("certificate_") + 1 :]
+    if is_dataclass(before) and type(before) is type(change.value):  # all of it: each number that is another one
+        pairs = [(name, getattr(before, name), getattr(change.value, name)) for name in _stored(before)]
+        return all(
+            _is_weaker(Change((*change.path, ("attribute", name)), change.how, new), old)
+            for name, old, new in pairs
+            if not (alike(old, new) and type(old) is type(new))
+        )
+    if not names:
+        return False
     if TELLING.intersection(names):
         return True
     if names[-1] == "is_greedy":  # of a tree that is limited or drawn less is claimed

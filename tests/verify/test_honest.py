@@ -33,3 +33,29 @@ def test_a_heavy_row_that_is_almost_certain_is_counted_to_its_last_digit():
         if one.kind == "StackingClassifier" and "final_estimator=LogisticRegression(), cv=2" in one.name
     )
     assert refusal(own, 71004) is None
+
+
+def test_probabilities_of_several_classes_are_not_taken_from_one():
+    """Weights over 14 orders: dual points of heavy rows, almost certain of their label, were balanced to 1e-19 of one."""
+    own = [one for one in ALL if one.kind == "LogisticRegression" and "saga" in one.name]
+    assert len(own) > 1
+    assert [refusal(one, 91007) for one in own] == [None] * len(own)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "seed"),
+    [
+        ("MDS", "metric_mds=False", 684794963323),  # stress of points before they were rounded
+        ("LocallyLinearEmbedding", "modified", 684794963321),  # a median that is one of the shares, off by a rounding
+        ("SpectralEmbedding", "rbf", 684794963319),  # affinities next to nothing, and rows without any
+        ("SpectralEmbedding", "rbf", 684794963365),
+        ("SpectralClustering", "n_clusters=3", 684794963370),  # a cut of minus 2e-16
+        ("AdaBoostClassifier", "LogisticRegression()", 684794963374),  # a class whose rows have no weight
+        ("SoftKMeans", "", 684794963601),  # far rows without weight
+        ("GraphicalLasso", "assume_centered", 684794963484),  # log-determinants of ill-conditioned matrices
+    ],
+)
+def test_fits_that_were_once_refused(kind, words, seed):
+    own = [one for one in ALL if one.kind == kind and words in one.name]
+    assert own
+    assert [refusal(one, seed) for one in own if refusal(one, seed) != NO_FIT] == [None] * len(own)

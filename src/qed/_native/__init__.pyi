@@ -717,6 +717,45 @@ def swap_medoids(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, int, bool]:
     """Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left."""
 
+def shift_means(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], points: Matrix, radius: float
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Means of the rows within a radius of each point, the point itself where there is none, and how many they are."""
+
+def kth_distances(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], queries: Matrix, k: int
+) -> Vector:
+    """Distances of queries to their k-th nearest rows, of an index without boxes."""
+
+def pass_messages(
+    similarity: Matrix,
+    preference: Vector,
+    responsibility: Matrix,
+    availability: Matrix,
+    vectors: tuple[Vector, Vector, Vector],
+    damping: float,
+    is_first: bool,
+) -> NDArray[np.bool_]:
+    """Pass one round of messages of affinity propagation; return which rows elect themselves.
+
+    Diagonals stand in ``preference`` and the first two ``vectors``; that of ``similarity`` is minus infinity. The third vector is
+    the support of each row. Availabilities are written at the beginning of the next round.
+    """
+
+def raise_prices(similarity: Matrix, best: Vector, fee: Vector, rounds: int) -> Vector:
+    """Prices of rows that rise together until fees hold them back: a dual solution of the choice of exemplars."""
+
+def grow_cf_tree(
+    X: Matrix,
+    tree: tuple[Matrix, Vector, Vector, NDArray[np.int64], NDArray[np.int64]] | None,
+    threshold: float,
+    branching: int,
+) -> tuple[Matrix, Vector, Vector, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Put rows into a tree of clustering features.
+
+    Means, weights and squares of subclusters, where the entries of nodes begin, the entries, and the subcluster of each row.
+    """
+
 def log_densities(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
     queries: Matrix,
@@ -1228,6 +1267,12 @@ def guttman_step(D: Matrix64, columns: Matrix64) -> tuple[Matrix64, float, float
 def pair_distances(columns: Matrix64) -> Vector:
     """Distances of all pairs i < j of points that are given as columns, (k, n)."""
 
+def places_beyond(reference: Matrix64, other: Matrix64, own: NDArray[np.int64], k: int) -> int:
+    """Sum over rows and their k nearest columns in `other` of how far beyond place k these stand in `reference`."""
+
+def squared_product(D: Matrix64, v: Matrix64) -> Matrix64:
+    """Squares of D (m, n) times v (n, c); the squares are never stored."""
+
 def perplexity_similarities(distances: Matrix64, perplexity: float) -> tuple[Matrix64, Vector]:
     """Shares of neighbours whose entropy is log(perplexity), (n, k), and the precision of each row."""
 
@@ -1290,4 +1335,10 @@ def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: flo
     """Codes (n, k) of rows by orthogonal matching pursuit from products G (k, k) and P (n, k).
 
     Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.
+    """
+
+def contrast_pass(Z: Vector, W: Vector, contrast: str, a: float) -> tuple[Vector, Vector, Vector]:
+    """Return sums over rows z of Z (n, k), with sources y = W z: of g(y_i) z_j (m, k), of g'(y_i) (m,), of G(y_i) (m,).
+
+    ``contrast`` is "logcosh" (with its factor ``a``), "exp" or "cube".
     """

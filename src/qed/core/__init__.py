@@ -16,9 +16,12 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 
 from __future__ import annotations
 
+#: Parameters declared below ``_: KW_ONLY`` are passed by name.
 from dataclasses import KW_ONLY
 from importlib import import_module
 from typing import Any
+
+#: A parameter that takes one of a few values: ``typing.Literal`` under the name of its meaning.
 from typing import Literal as OneOf
 
 from qed.core import _missing
@@ -154,6 +157,20 @@ _FOR_USERS = {
         "qed.core._user_checks",
     ),
     **dict.fromkeys(("Bunch", "compute_class_weight", "compute_sample_weight"), "qed.core._user_values"),
+    **dict.fromkeys(
+        (
+            "all_estimators",
+            "estimator_html_repr",
+            "gen_batches",
+            "gen_even_slices",
+            "row_norms",
+            "safe_sparse_dot",
+            "softmax",
+            "squared_norm",
+            "unique_labels",
+        ),
+        "qed.core._user_arrays",
+    ),
 }
 
 

@@ -48,6 +48,7 @@ class Signal(enum.Enum):
     STOP = "stop"
 
 
+#: What a callback returns to end a fit after the current step.
 STOP: Final = Signal.STOP
 
 

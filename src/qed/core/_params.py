@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    #: An array of numbers of any shape; ``fitted`` says which, and of what type.
     Array = NDArray[Any]
     SeedLike = int | np.random.Generator | np.random.RandomState | None
     DType: TypeAlias = Any
@@ -45,16 +46,27 @@ else:  # naming these for real would load numpy.typing and numpy.random at impor
     DType, AnyFunction = Annotated[object, NumberType()], Annotated[object, _rules.Function()]
 
 
+#: A real number >= 0.
 NonNegative = Annotated[float, Number(low=0)]
+#: A real number > 0.
 Positive = Annotated[float, Number(low=0, open_low=True)]
+#: A real number > 0, or infinity.
 PositiveOrInfinite = Annotated[float, Number(low=0, open_low=True, infinite=True)]
+#: A real number of [0, 1].
 Probability = Annotated[float, Number(low=0, high=1)]
+#: A real number strictly between 0 and 1.
 Fraction = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
+#: A whole number >= 1.
 PositiveInt = Annotated[int, Number(low=1, whole=True)]
+#: A whole number >= 0.
 NonNegativeInt = Annotated[int, Number(low=0, whole=True)]
+#: A whole number, a random generator of NumPy, or None for a new seed.
 Seed = Annotated[SeedLike, SeedRule()]
+#: A one-dimensional array of numbers.
 Vector = Annotated[ArrayLike, Numbers(1)]
+#: A one-dimensional array of numbers >= 0.
 NonNegativeVector = Annotated[ArrayLike, Numbers(1, Number(low=0))]
+#: A two-dimensional array of numbers.
 Matrix = Annotated[ArrayLike, Numbers(2)]
 
 Kind = Literal["honoured", "hint", "refused"]

@@ -96,8 +96,9 @@ def _r_squared(truth: Array, predicted: Array, weight: Array | None) -> float:
     if len(truth) < 2:
         return float("nan")  # one row has no variance to explain
     s = np.ones(len(truth)) if weight is None else weight
-    residual = s @ (truth - predicted) ** 2
-    total = s @ (truth - np.average(truth, axis=0, weights=s)) ** 2
+    # without BLAS, whose threads cost more than these sums
+    residual = np.einsum("i,ij->j", s, (truth - predicted) ** 2)
+    total = np.einsum("i,ij->j", s, (truth - np.average(truth, axis=0, weights=s)) ** 2)
     # A constant target is explained perfectly or not at all.
     constant = np.where(residual == 0, 1.0, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

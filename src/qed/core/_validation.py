@@ -171,7 +171,7 @@ def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset:
         listed = None if schema.names is None else list(schema.names)
         return FitData(source, None, None, listed, source.n_rows or 0, owner=owner)
     require_source_target(model, source)
-    parts = list(source.each(_target_and_weight))
+    parts = list(source.targets())
     target = np.concatenate([part for part, _ in parts])
     weight = None if parts[0][1] is None else np.concatenate([part for _, part in parts])
     n_rows = len(target)
@@ -185,10 +185,6 @@ def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset:
     learn_columns(model, schema.n_features, schema.names, reset=reset)
     listed = None if names is None else list(names)
     return FitData(source, numbers, _targets.weights(weight, n_rows), listed, n_rows, classes, warm, owner)
-
-
-def _target_and_weight(chunk: Any) -> tuple[Any, Any]:
-    return chunk.y, chunk.s
 
 
 def is_source(X: Any) -> bool:

@@ -125,9 +125,10 @@ def solve(S: Array, alpha: float, *, tol: float, most: int, start: Array | None,
         for taken in range(most + 1):
             dual = best_dual(S, W, alpha, simple) - base
             costs.append((value, value - dual))
-            if value - dual <= max(tol * null, _rounding(S, T, alpha, base)):
+            noise = _rounding(S, T, W, alpha, simple)
+            if value - dual <= max(tol * null, noise):
                 is_last, outcome = outcome == "solved", "solved"
-                if is_last or value - dual <= _rounding(S, T, alpha, base):
+                if is_last or value - dual <= noise:
                     break  # after one step more, which squares a small gap
             if taken == most:
                 break
@@ -143,14 +144,21 @@ def solve(S: Array, alpha: float, *, tol: float, most: int, start: Array | None,
         outcome = "interrupted"
     if outcome == "interrupted" or not np.isfinite(dual):
         dual = best_dual(S, W, alpha, simple) - base
-    rounding, excess = 2 * _rounding(S, T, alpha, base), max(value - dual, 0.0)
+    rounding, excess = 2 * _rounding(S, T, W, alpha, simple), max(value - dual, 0.0)
     excess = excess if excess > rounding / 2 else 0.0  # less than that is no gap but rounding
     return Solved(T, W, max(value, 0.0), excess + rounding, max(null, 0.0), rounding, costs, outcome)
 
 
-def _rounding(S: Array, T: Array, alpha: float, base: float) -> float:
-    """Bound the rounding of objective and dual value."""
-    size = len(S) + abs(base) + float(np.sum(np.abs(S * T))) + alpha * float(np.sum(np.abs(T)))
+def _rounding(S: Array, T: Array, W: Array, alpha: float, simple: Array) -> float:
+    """Bound the rounding of objective and dual value.
+
+    A Cholesky factor is that of a matrix whose entries are off by a rounding of the roots of its diagonal, times p: the
+    log-determinant moves by as much, times the entries of the inverse.
+    """
+    size = len(S) + abs(dual_value(simple)) + float(np.sum(np.abs(S * T))) + alpha * float(np.sum(np.abs(T)))
+    moved = [np.sqrt(np.diagonal(one)) for one in (T, simple)]
+    inverses = (W, np.linalg.inv(simple))
+    size += sum(float(unit @ np.abs(inverse) @ unit) for unit, inverse in zip(moved, inverses, strict=True))
     return 64 * (len(S) + 8) * UNIT * size
 
 

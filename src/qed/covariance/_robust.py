@@ -221,6 +221,7 @@ class RobustCovariance(StoredPrecision):
             tol=1e-4,
             outcome="solved",
             fingerprint=fingerprint_of(moments),
+            step="concentration step",
         )
 
 

@@ -352,6 +352,7 @@ class GaussianInverseWishart(ConjugatePair):
         return float(prior.log_density(theta.mean, theta.covariance))
 
 
+#: Every conjugate pair by its name, prior first: ``CONJUGATE_PAIRS["gamma-poisson"]`` is `GammaPoisson`.
 CONJUGATE_PAIRS: dict[str, type[ConjugatePair]] = {
     "beta-bernoulli": BetaBernoulli,
     "dirichlet-categorical": DirichletCategorical,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 WIDEST = 32  # columns
-WORK = 5e5  # multiply-adds of second derivatives: part of a millisecond for each plane
+WORK = 5e5  # multiply-adds of second derivatives: part of a millisecond for each hyperplane
 EFFORT = 1e-3  # share of the null objective by which no other proof would be better
 FAR = 1e6  # times the null objective: what is further is for others to judge
 
@@ -33,13 +33,13 @@ def prove_small(
     looked: TrainingData,
     rows: Shown,
     rule: Rule,
-    planes: tuple[Array, Array],
+    hyperplanes: tuple[Array, Array],
     seen: Sequence[Fingerprint],
     *,
     tol: float,
     outcome: str,
 ) -> list[DualityGapCertificate] | None:
-    """Bound the distances of hyperplanes from the optima of their problems; None where this way is not open.
+    """Bound the distances of hyperplanes from the optima of their problems; None where this method does not apply.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def prove_small(
         The rows, and as learners see them.
     rule : Rule
         Loss and penalty.
-    planes : tuple of ndarray
+    hyperplanes : tuple of ndarray
         Coefficients of shape (k, p) and intercepts of shape (k,).
     seen : sequence of Fingerprint
         How to recognise the rows of each problem.
@@ -65,7 +65,7 @@ def prove_small(
         return None  # its curvature proves more: against all coefficients
     model = (LOSSES.index(rule.loss), rule.width, rule.ridge, rule.lasso, rule.intercept, max(EFFORT, tol))
     columns = (looked.mean, looked.length) if rule.intercept else (None, np.hypot(looked.mean, looked.length))
-    u, found = online_proofs(looked.X, rows.y, rows.weight, rows.favour, model, columns, planes)
+    u, found = online_proofs(looked.X, rows.y, rows.weight, rows.favour, model, columns, hyperplanes)
     if not all(is_tight and (objective <= FAR * null or null == 0) for objective, _, _, null, _, is_tight in found):
         return None
     ended = outcome in ("stalled", "max_iter")
@@ -79,7 +79,7 @@ def prove_small(
             radius=radius,
             outcome="solved" if ended and gap - rounding <= tol * null else outcome,
             fingerprint=own,
-            dual=dual,  # nearer to the best than slopes of the plane lead
+            dual=dual,  # nearer to the best than slopes of the hyperplane lead
         )
         for (objective, gap, rounding, null, radius, _), own, dual in zip(found, seen, u, strict=True)
     ]

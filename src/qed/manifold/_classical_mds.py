@@ -7,11 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, PositiveInt, Traits, fitted, param
-from qed.manifold._eigenvectors import TINY, leading
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._neighborhoods import AnyMetric, Space, require_symmetric
-
-ROWS_AT_ONCE = 64
+from qed.manifold._scaling import scaled
 
 
 class ClassicalMDS(Embedding):
@@ -29,7 +27,7 @@ class ClassicalMDS(Embedding):
 
     Cost
     ----
-    O(n^2 p) for distances, O(n^2 k) a product of the eigensolver; 32 n^2 bytes.
+    O(n^2 p) for distances, O(n^2 k) a product of the eigensolver; 24 n^2 bytes.
 
     Notes
     -----
@@ -76,29 +74,9 @@ class ClassicalMDS(Embedding):
         data = self._fit_data(X)
         space = Space.of(type(self).__name__, data.X, self.metric, self.metric_params)
         D = require_symmetric(type(self).__name__, space.square())
-        B = doubly_centred(D)
-        k = min(self.n_components, len(D))
-        pairs = leading(B, k)
-        points = np.zeros((len(D), self.n_components))
-        points[:, :k] = pairs.vectors * np.sqrt(np.maximum(pairs.values, 0.0))
-        self.eigenvalues_ = np.concatenate([pairs.values, np.zeros(self.n_components - k)])
+        found = scaled(D, self.n_components)
+        self.eigenvalues_ = found.values
         self.dissimilarity_matrix_ = np.array(D)
-        self.embedding_ = with_signs(points).astype(data.X.dtype)
-        strain = float(np.sum((B - points @ points.T) ** 2))
-        top = max(abs(float(pairs.values[0])), TINY * float(np.abs(B).max(initial=0.0)))
-        residual = pairs.residual / top if top > 0 else 0.0
-        self._certify(space, self._seen(data), Ending("strain", strain, residual, "solved"))
+        self.embedding_ = with_signs(found.points).astype(data.X.dtype)
+        self._certify(space, self._seen(data), Ending("strain", found.strain, found.residual, "solved"))
         return self
-
-
-def doubly_centred(D: Array) -> Array:
-    """Return -J D^2 J / 2 of symmetric distances: the inner products of centred points that lie so far apart."""
-    B = np.multiply(D, D)
-    mean = -0.5 * B.mean(axis=0)
-    total = mean.mean()
-    for first in range(0, len(B), ROWS_AT_ONCE):  # while they are at hand
-        some = slice(first, first + ROWS_AT_ONCE)
-        B[some] *= -0.5
-        B[some] -= mean
-        B[some] -= (mean[some] - total)[:, None]
-    return B

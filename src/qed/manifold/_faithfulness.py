@@ -9,6 +9,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._tables import read
 from qed.core._traits import Traits
+from qed.manifold._kernels import places_beyond
 from qed.manifold._neighborhoods import AnyMetric, Space
 
 if TYPE_CHECKING:
@@ -31,17 +32,8 @@ def penalty(reference: Array, other: Array, own: Array, k: int) -> float:
     Scaled such that 1 is the worst there can be. Both hold distances of some rows (`own`) to all.
     """
     n = reference.shape[1]
-    each = np.arange(len(own))
-    reference, other = reference.copy(), other.copy()
-    reference[each, own] = other[each, own] = np.inf
-    nearest = np.argsort(other, axis=1, kind="stable")[:, :k] if n <= MOST else np.argpartition(other, k - 1)[:, :k]
-    total = 0.0
-    for row in range(len(own)):
-        away = reference[row]
-        rank = 1 + np.count_nonzero(away < away[nearest[row], None], axis=1)
-        total += float(np.sum(np.maximum(rank - k, 0)))
     most = k * (2 * n - 3 * k - 1) / 2
-    return total / (len(own) * most) if most > 0 else 0.0
+    return places_beyond(reference, other, own, k) / (len(own) * most) if most > 0 else 0.0
 
 
 def faithfulness(space: Space, points: Array, rows: Array, k: int) -> tuple[float, float]:

@@ -20,11 +20,10 @@ from qed.core import (
     param,
 )
 from qed.core._memory import require_memory
-from qed.manifold._classical_mds import doubly_centred
-from qed.manifold._eigenvectors import TINY, leading
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._kernels import Edges, shortest_paths
 from qed.manifold._neighborhoods import AnyMetric, Space, joined, require_neighbors, symmetric_edges, undirected
+from qed.manifold._scaling import InnerProducts, scaled
 
 
 class Isomap(Embedding):
@@ -42,8 +41,8 @@ class Isomap(Embedding):
 
     Cost
     ----
-    O(n^2 p) at most for neighbours, O(n (n log n + nk)) for paths, O(n^2 k) a product of the eigensolver. Memory: 32 n^2 bytes; a
-    model keeps 8 n^2.
+    O(n^2 p) at most for neighbours, O(n (n log n + nk)) for paths, O(n^2 k) a product of the eigensolver. Memory: 8 n^2 bytes,
+    which the model keeps.
 
     Notes
     -----
@@ -118,23 +117,16 @@ class Isomap(Embedding):
             )
         space = Space.of(type(self).__name__, data.X, self.metric, self.metric_params, float(self.p))
         require_memory(
-            32 * n * n, f"the {n} x {n} matrix of distances along the graph", "Fit a sample, and transform the rest."
+            8 * n * n, f"the {n} x {n} matrix of distances along the graph", "Fit a sample, and transform the rest."
         )
         edges = joined(type(self).__name__, space, self._neighborhoods(space))
         G = shortest_paths(edges, np.arange(n))
         _make_symmetric(G)
-        B = doubly_centred(G)
-        k = min(self.n_components, n)
-        pairs = leading(B, k)
-        points = np.zeros((n, self.n_components))
-        points[:, :k] = pairs.vectors * np.sqrt(np.maximum(pairs.values, 0.0))
+        found = scaled(G, self.n_components)
         self.rows_, self.dist_matrix_ = np.array(space.rows), G
-        self.eigenvalues_ = np.concatenate([pairs.values, np.zeros(self.n_components - k)])
-        self.embedding_ = with_signs(points).astype(data.X.dtype)
-        strain = float(np.vdot(B, B) - np.sum(np.maximum(pairs.values, 0.0) ** 2))
-        top = max(abs(float(pairs.values[0])), TINY * float(np.abs(B).max(initial=0.0)))
-        residual = pairs.residual / top if top > 0 else 0.0
-        self._certify(space, self._seen(data), Ending("strain", max(strain, 0.0), residual, "solved"))
+        self.eigenvalues_ = found.values
+        self.embedding_ = with_signs(found.points).astype(data.X.dtype)
+        self._certify(space, self._seen(data), Ending("strain", found.strain, found.residual, "solved"))
         return self
 
     def _neighborhoods(self, space: Space) -> Edges:
@@ -161,9 +153,8 @@ class Isomap(Embedding):
             How much of the geodesic distances the points do not show.
         """
         self._check_is_fitted()
-        B = doubly_centred(self.dist_matrix_)
-        left = float(np.vdot(B, B) - np.sum(np.maximum(self.eigenvalues_, 0.0) ** 2))
-        return float(np.sqrt(max(left, 0.0)) / len(B))
+        left = InnerProducts(self.dist_matrix_).squares - float(np.sum(np.maximum(self.eigenvalues_, 0.0) ** 2))
+        return float(np.sqrt(max(left, 0.0)) / len(self.dist_matrix_))
 
     def transform(self, X: Any) -> Any:
         """Place new rows: by the shortest paths that lead from them over their neighbours to the rows of the fit.

@@ -75,6 +75,16 @@ def pair_distances(columns: Array) -> Array:
     return _native.pair_distances(_plain(columns))
 
 
+def places_beyond(reference: Array, other: Array, own: Array, k: int) -> int:
+    """Return how far beyond place k those stand in one space that are the k nearest in the other, summed over rows."""
+    return _native.places_beyond(_plain(reference), _plain(other), np.ascontiguousarray(own, np.int64), k)
+
+
+def squared_product(D: Array, v: Array) -> Array:
+    """Return the squares of D times v, without storing them."""
+    return _native.squared_product(_plain(D), _plain(v))
+
+
 def perplexity_similarities(distances: Array, perplexity: float) -> Array:
     """Return similarities of rows to their neighbours whose entropy is the logarithm of the perplexity."""
     return _native.perplexity_similarities(_plain(distances), perplexity)[0]

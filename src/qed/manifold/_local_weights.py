@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qed.core._params import Array
 
 BLOCK = 1 << 21  # numbers of neighbourhoods that are held at a time
+TIED = 1 - 1e-9  # the median of an odd number of shares is one of them, and must not lie beyond itself by rounding
 
 
 def barycenter_weights(queries: Array, rows: Array, ids: Array, reg: float) -> Array:
@@ -115,7 +116,7 @@ def modified(rows: Array, ids: Array, d: int, reg: float, tol: float) -> Any:
     blocks = np.zeros((n, k + 1, k + 1))
     for i in range(n):
         none = k - min(k, rows.shape[1])  # directions without any variance
-        s = min(max(int(np.searchsorted(shares[i], eta)), none, 1), k - 1)
+        s = min(max(int(np.searchsorted(shares[i], eta * TIED)), none, 1), k - 1)
         V = parts[i][1][:, k - s :]
         alpha = float(np.linalg.norm(V.sum(axis=0))) / np.sqrt(s)
         h = alpha - V.sum(axis=0)
@@ -128,6 +129,6 @@ def modified(rows: Array, ids: Array, d: int, reg: float, tol: float) -> Any:
 
 
 def _eigen(away: Array) -> tuple[Array, Array]:
-    """Return all k eigenvalues of the local products, largest first, and their vectors."""
-    values, vectors = np.linalg.eigh(away @ away.T)
-    return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    """Return all k eigenvalues of the local products, largest first, and their vectors: squares would lose small ones."""
+    vectors, values, _ = np.linalg.svd(away)
+    return np.pad(values**2, (0, len(away) - len(values))), vectors

@@ -23,11 +23,10 @@ from qed.core import (
 )
 from qed.core._events import STOP, Progress
 from qed.core._shared_params import VERBOSE
-from qed.manifold._classical_mds import doubly_centred
-from qed.manifold._eigenvectors import leading
 from qed.manifold._embedding import Embedding, Ending, oriented
 from qed.manifold._kernels import guttman_step, pair_distances
 from qed.manifold._neighborhoods import AnyMetric, Space, require_symmetric
+from qed.manifold._scaling import scaled
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -72,8 +71,8 @@ class Placed(NamedTuple):
     outcome: str
 
 
-def majorise(targets: Targets, start: Array, *, eps: float, most: int, progress: Progress) -> Placed:
-    """Step until the stress falls by less than `eps` of the sum of squared distances."""
+def majorise(targets: Targets, start: Array, *, eps: float, most: int, dtype: Any, progress: Progress) -> Placed:
+    """Step until the stress falls by less than `eps` of the sum of squared distances; what is stated is so of points in a dtype."""
     columns = np.ascontiguousarray(start.T, dtype=np.float64)
     before, outcome, steps = np.inf, "max_iter", 0
     try:
@@ -88,8 +87,8 @@ def majorise(targets: Targets, start: Array, *, eps: float, most: int, progress:
                 break
     except KeyboardInterrupt:
         outcome = "interrupted"
-    points = oriented(columns.T)
-    columns = np.ascontiguousarray(points.T)
+    points = oriented(columns.T).astype(dtype)
+    columns = np.ascontiguousarray(points.T, dtype=np.float64)
     following, stress, squares = guttman_step(targets.of(columns), columns)
     size = float(np.linalg.norm(columns))
     residual = float(np.linalg.norm(following - columns)) / size if size > 0 else 0.0
@@ -186,11 +185,8 @@ class MDS(Embedding):
         space = Space.of(type(self).__name__, data.X, self._metric_name(), self.metric_params)
         D = require_symmetric(type(self).__name__, space.square())
         targets = Targets(D, is_metric=self.metric_mds)
-        start = self.init if init is None else init
-        best = _best_of(
-            targets, start, self.n_components, self.n_init, self.random_state, self.eps, self.max_iter, self.verbose
-        )
-        self.embedding_ = best.points.astype(data.X.dtype)
+        best = self._best_of(targets, self.init if init is None else init, data.X.dtype)
+        self.embedding_ = best.points
         self.stress_ = _stress(best, _is_normalised(self.normalized_stress, is_metric=self.metric_mds))
         self.dissimilarity_matrix_ = np.array(D)
         self.n_iter_ = best.n_iter
@@ -199,6 +195,20 @@ class MDS(Embedding):
         if best.outcome == "interrupted":
             raise KeyboardInterrupt
         return self
+
+    def _best_of(self, targets: Targets, start: Any, dtype: Any) -> Placed:
+        """Return the points of the best start."""
+        rng = generator(self.random_state)
+        best: Placed | None = None
+        with Progress("MDS", verbose=self.verbose) as progress:
+            for _ in range(self.n_init if isinstance(start, str) and start == "random" else 1):
+                first = _start(start, targets, self.n_components, rng)
+                found = majorise(targets, first, eps=self.eps, most=self.max_iter, dtype=dtype, progress=progress)
+                best = found if best is None or found.stress < best.stress else best
+                if found.outcome in ("stopped", "interrupted"):
+                    return best._replace(outcome=found.outcome)
+        assert best is not None  # noqa: S101  (at least one start)
+        return best
 
 
 def _is_normalised(asked: Any, *, is_metric: bool) -> bool:
@@ -219,27 +229,10 @@ def _start(start: Any, targets: Targets, k: int, rng: Generator) -> Array:
         return given
     if start == "random":
         return rng.uniform(size=(targets.n, k))
-    pairs = leading(doubly_centred(targets.given), min(k, targets.n))
-    points = np.zeros((targets.n, k))
-    points[:, : len(pairs.values)] = pairs.vectors * np.sqrt(np.maximum(pairs.values, 0.0))
+    points = scaled(targets.given, k).points
     # points that classical scaling puts in one place would never part: a step between them has no direction
     size = float(np.abs(points).max(initial=0.0)) or 1.0
     return points + 1e-9 * size * np.random.default_rng(0).standard_normal(points.shape)
-
-
-def _best_of(
-    targets: Targets, start: Any, k: int, n_init: int, random_state: Any, eps: float, most: int, verbose: int
-) -> Placed:
-    rng = generator(random_state)
-    best: Placed | None = None
-    with Progress("MDS", verbose=verbose) as progress:
-        for _ in range(n_init if isinstance(start, str) and start == "random" else 1):
-            found = majorise(targets, _start(start, targets, k, rng), eps=eps, most=most, progress=progress)
-            best = found if best is None or found.stress < best.stress else best
-            if found.outcome in ("stopped", "interrupted"):
-                return best._replace(outcome=found.outcome)
-    assert best is not None  # noqa: S101  (at least one start)
-    return best
 
 
 def smacof(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qed.core._params import Array
 
 AnyMetric = MetricName | Literal["precomputed"]
-BLOCK = 1 << 22  # differences of rows that are held at a time
 
 
 class Space(NamedTuple):
@@ -59,13 +58,7 @@ class Space(NamedTuple):
         """Return the distances of some rows to all, from differences."""
         if self.metric is None:
             return np.array(self.rows[chosen])
-        rows, _ = self.metric.prepared(self.rows)
-        found = np.empty((len(chosen), len(rows)))
-        step = max(1, BLOCK // rows.size)
-        for first in range(0, len(chosen), step):
-            some = chosen[first : first + step]
-            found[first : first + step] = _measured(self.metric, rows[some, None, :] - rows)
-        return self.metric.finished(found)
+        return Index(self.rows, self.metric, tree=False).to_all(self.rows[chosen])
 
     def square(self) -> Array:
         """Return the distances of all pairs, symmetric."""
@@ -115,21 +108,6 @@ def _require_squares(rows: Array, metric: Metric) -> None:
             f"Input X contains a value of size {largest:.3g}, whose square leaves float64. Divide the columns by their size"
             " first, as StandardScaler does."
         )
-
-
-def _measured(metric: Metric, d: Array) -> Array:
-    name = metric.name
-    if name == "manhattan":
-        return np.asarray(np.abs(d).sum(axis=2))
-    if name == "chebyshev":
-        return np.asarray(np.abs(d).max(axis=2))
-    if name == "hamming":
-        return np.asarray(np.mean(d != 0, axis=2))
-    if name == "minkowski":
-        size = np.abs(d) if metric.factors is None else np.abs(d) * metric.factors
-        return np.asarray(np.sum(size**metric.power, axis=2) ** (1.0 / metric.power))
-    squares = np.einsum("ijk,ijk->ij", d, d)
-    return np.asarray(squares if name != "euclidean" else np.sqrt(squares))
 
 
 def require_neighbors(owner: str, wanted: int, n_rows: int) -> int:

@@ -16,6 +16,8 @@ from qed.manifold._kernels import Edges
 from qed.manifold._neighborhoods import Space, components, neighbor_graph
 from qed.manifold._spectral_start import normalised
 
+CROWDED = 0.05  # share of pairs that are linked from which a factor of the matrix has no zeros to speak of
+
 
 def _is_square(model: Any, value: Any) -> str:
     n = len(model.embedding_)
@@ -149,7 +151,8 @@ class SpectralEmbedding(Embedding):
 def eigenmaps(graph: Any, k: int, owner: str) -> tuple[Array, Pairs]:
     """Return points from the eigenvectors of a graph's normalised Laplacian after the constant one; and the pairs of I less it.
 
-    Sparse graphs are inverted, since their eigenvalues lie close together; dense ones are multiplied.
+    Sparse graphs are inverted, since their eigenvalues lie close together; where many are linked they lie apart, and factors
+    would be full: such graphs are multiplied.
     """
     n = graph.shape[0]
     is_dense = not is_sparse(graph)
@@ -172,8 +175,8 @@ def eigenmaps(graph: Any, k: int, owner: str) -> tuple[Array, Pairs]:
     degrees = np.asarray(links.sum(axis=1), dtype=np.float64).reshape(-1)
     constant = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # the first eigenvector, which is left out
     count = min(k, n - 1)
-    if is_dense:
-        pairs = leading(matrix - 2.0 * np.outer(constant, constant), count)
+    if is_dense or links.nnz > CROWDED * n * n:
+        pairs = leading(Without(matrix, constant), count)
     else:
         from scipy.sparse import identity  # noqa: PLC0415
 
@@ -182,6 +185,21 @@ def eigenmaps(graph: Any, k: int, owner: str) -> tuple[Array, Pairs]:
     points = np.zeros((n, k))
     points[:, :count] = pairs.vectors / roots[:, None]
     return with_signs(points), pairs
+
+
+class Without:
+    """A symmetric matrix whose eigenvector of value one, the largest, is moved to the other end of the spectrum."""
+
+    def __init__(self, matrix: Any, vector: Array) -> None:
+        self._matrix, self._vector, self.shape = matrix, vector, matrix.shape
+
+    def __matmul__(self, v: Array) -> Array:
+        return np.asarray(self._matrix @ v - 2.0 * self._vector[:, None] * (self._vector @ v))
+
+    def toarray(self) -> Array:
+        """Return the matrix."""
+        dense = self._matrix if isinstance(self._matrix, np.ndarray) else self._matrix.toarray()
+        return np.asarray(dense - 2.0 * np.outer(self._vector, self._vector))
 
 
 def _is_connected(links: Any) -> bool:

@@ -103,7 +103,13 @@ def pairwise_kernels(
     del n_jobs
     if callable(metric):
         rows, others = _read(X, Y)
-        return np.array([[float(metric(a, b, **kwds)) for b in others] for a in rows])
+        try:
+            return np.array([[float(metric(a, b, **kwds)) for b in others] for a in rows])
+        except (TypeError, ValueError) as error:
+            raise InvalidParameter(
+                f"The kernel {getattr(metric, '__name__', metric)!r} gives no number of two rows ({error}). Pass a function of two"
+                " rows that returns a number."
+            ) from error
     if metric == "precomputed":
         return np.asarray(X)
     if metric not in KERNELS:

@@ -96,6 +96,11 @@ class Index:
         starts = np.concatenate([[0], np.cumsum([len(ids) for _, ids in parts])])
         return Lists(starts, np.concatenate([d for d, _ in parts]), np.concatenate([ids for _, ids in parts]))
 
+    def to_all(self, queries: Array) -> Array:
+        """Return the distances of queries to all rows, (len(queries), n); only without a tree."""
+        prepared, _ = self.metric.prepared(queries)
+        return self.metric.finished(_kernels.to_all(self.parts, _kernels.plain(prepared), self.metric.sums))
+
 
 def _require_lengths(farthest: Array) -> None:
     if not np.isfinite(farthest).all():

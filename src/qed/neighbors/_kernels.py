@@ -37,6 +37,11 @@ def within(parts: Parts, queries: Array, radius: float, metric: Sums, *, others:
     return _native.rows_within(parts, queries, radius, metric, others)
 
 
+def to_all(parts: Parts, queries: Array, metric: Sums) -> Array:
+    """Return the distances of queries to all rows; the rows are arranged without a tree."""
+    return _native.measure_rows(parts, queries, metric)
+
+
 def log_densities(
     parts: Parts, queries: Array, weights: Array | None, kernel: tuple[int, float], metric: Sums
 ) -> Array:

@@ -37,4 +37,5 @@ _CLASSES = {
     "small numbers": ("two three four five six seven eight nine ten first second third last"),
     "abbreviations": ("eg etc ie vs"),
 }
+#: English words that say little about a text, left out by ``stop_words="english"``.
 ENGLISH_STOP_WORDS = frozenset(word for words in _CLASSES.values() for word in words.split())

@@ -155,6 +155,10 @@ def check_graphical_lasso(
     U = np.where(off, S + np.clip(W - S, -float(alpha), float(alpha)), S)
     dual = max(_dual((1 - step) * U + step * simple) for step in (0.0, 0.1, 0.5, 1.0)) - base
     terms = rows.p + abs(base) + float(np.sum(np.abs(S * T)) + alpha * np.sum(np.abs(T)))
+    # a log-determinant moves by the rounding of the factored matrix times its inverse
+    for one, other in ((T, W), (simple, np.linalg.inv(simple))):
+        unit = np.sqrt(np.diagonal(one))
+        terms += float(unit @ np.abs(other) @ unit)
     rounding = 256 * (rows.p + 8) * DOUBLE * terms
     if not certificate.rounding <= rounding or not certificate.gap >= certificate.rounding:
         _refuse(model, "its certificate states a rounding that no fit has")
@@ -255,6 +259,8 @@ def _require_rest(model: Any, certificate: Any, table: Array, support: Array, fa
         _refuse(model, f"its determinant per column is {sizes[0]:.10g}, and {certificate.objective:.10g} is stated")
     if not abs(certificate.null_objective - max(sizes[2], sizes[0])) <= 1e-7 * max(sizes[2], sizes[0]) + 1e-300:
         _refuse(model, "the determinant of all rows is another")
+    if certificate.step != "concentration step":
+        _refuse(model, "its certificate speaks of another step than one of concentration")
     fall = max(sizes[0] - sizes[1], 0.0)
     if not fall <= certificate.gap + slack or certificate.radius != 0 or certificate.curvature != 0:
         _refuse(

@@ -83,15 +83,17 @@ def _add_modified(model: Any, rows: Array, ids: Array, forms: _Forms) -> None:
     d = model.n_components
     spectra = []
     for i in range(n):
-        away = rows[ids[i]] - rows[i]
-        values, vectors = np.linalg.eigh(away @ away.T)
-        spectra.append((np.maximum(values, 0.0), vectors))  # smallest first
+        vectors, lengths, _ = np.linalg.svd(rows[ids[i]] - rows[i])
+        values = np.zeros(k)
+        values[: len(lengths)] = lengths**2
+        spectra.append((values[::-1], vectors[:, ::-1]))  # smallest first
     tiny = np.finfo(float).tiny
     eta = float(np.median([v[: k - d].sum() / max(v[k - d :].sum(), tiny) for v, _ in spectra]))
     for i, (values, vectors) in enumerate(spectra):
         low = np.cumsum(values)[:-1]
         high = np.maximum(values.sum() - low, tiny)
-        s = min(max(int(np.searchsorted(low / high, eta)), k - min(k, rows.shape[1]), 1), k - 1)
+        # the median of an odd number of shares is one of them, and must not lie beyond itself by rounding
+        s = min(max(int(np.searchsorted(low / high, eta * (1 - 1e-9))), k - min(k, rows.shape[1]), 1), k - 1)
         V = vectors[:, :s][:, ::-1]
         alpha = float(np.linalg.norm(V.sum(axis=0))) / np.sqrt(s)
         h = np.full(s, alpha) - V.sum(axis=0)
@@ -143,9 +145,10 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     A = _affinities(model, measure)
     stored = model.affinity_matrix_
     dense = np.asarray(stored.toarray() if _tables.is_sparse(stored) else stored, np.float64)
-    if dense.shape != A.shape or np.abs(dense - A).max(initial=0.0) > 1e-9 * np.abs(A).max(initial=0.0):
+    # one by one: the sums of some rows may be next to nothing
+    if dense.shape != A.shape or not np.all(np.abs(dense - A) <= (1e-9 + _doubt(model, measure)) * A + 1e-300):
         refuse(model, "its affinities are others")
-    A = A.copy()
+    A = dense.copy()
     np.fill_diagonal(A, 0.0)
     degrees = A.sum(axis=1)
     roots = np.sqrt(np.where(degrees > 0, degrees, 1.0))
@@ -153,9 +156,11 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     tolerance = 1e-4 if model.embedding_.dtype == np.float32 else 1e-7
     V = points * roots[:, None]
     V = V[:, np.linalg.norm(V, axis=0) > 0]
-    if np.abs(V.T @ V - np.eye(V.shape[1])).max(initial=0.0) > tolerance or np.abs(roots @ V).max(
-        initial=0.0
-    ) > 10 * tolerance * np.linalg.norm(roots):
+    first = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # of value one, and left out
+    if (
+        np.abs(V.T @ V - np.eye(V.shape[1])).max(initial=0.0) > tolerance
+        or np.abs(first @ V).max(initial=0.0) > 10 * tolerance
+    ):
         refuse(model, "its points are not orthonormal with the weights of their degrees, about zero")
     image = matrix @ V
     values = np.einsum("ij,ij->j", V, image)
@@ -165,13 +170,21 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     if np.any(np.diff(values) > (tolerance if model.embedding_.dtype == np.float32 else 1e-10)):
         refuse(model, "its axes are not in order")
     if measure.n <= LARGE:
-        first = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # of value one, and left out
         best = np.sort(np.linalg.eigvalsh(matrix - 2 * np.outer(first, first)))[::-1][: len(values)]
         if not values.sum() >= best.sum() - 10 * tolerance * len(values):
             refuse(model, "there are eigenvectors with larger eigenvalues")
     objective = float(np.sum(np.maximum(1 - values, 0.0)))
     size = 1e-6 * len(values) + (10 * tolerance / 1e-6 * 1e-2 if model.embedding_.dtype == np.float32 else 0.0)
     return Found("sum of eigenvalues", objective, residual, size)
+
+
+def _doubt(model: Any, measure: Measure) -> Any:
+    """Bound the relative error of affinities by distances that were computed from products of rows."""
+    if model.affinity != "rbf":
+        return 0.0
+    squares, p = np.sum(measure.rows**2, axis=1), measure.rows.shape[1]
+    gamma = 1.0 / p if model.gamma is None else model.gamma
+    return np.expm1(gamma * (p + 8) * 2.0**-51 * np.add.outer(squares, squares))
 
 
 def _affinities(model: Any, measure: Measure) -> Array:

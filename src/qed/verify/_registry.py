@@ -47,6 +47,7 @@ from qed.core._records import conforms, field_hints, is_record, public_name
 from qed.core._state import check_state
 from qed.core._validation import is_source
 from qed.verify import (
+    _biclusters,
     _boosting,
     _bounded,
     _calibrated,
@@ -68,12 +69,14 @@ from qed.verify import (
     _isotonic,
     _kernel_clusters,
     _largest,
+    _latent_normal,
     _least_squares,
     _likelihood,
     _members,
     _merges,
     _mistakes,
     _mixtures,
+    _modes_and_exemplars,
     _multiway_trees,
     _neighbor_embeddings,
     _neighbors,
@@ -87,10 +90,12 @@ from qed.verify import (
     _scalings,
     _selected,
     _soft_clusters,
+    _sources,
     _subsets,
     _subspace,
     _transformers,
     _trees,
+    _variational,
 )
 from qed.verify._blocks import column_names
 from qed.verify._claims import require_claims
@@ -161,7 +166,9 @@ _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 TABLE: dict[str, Entry] = {
     "qed.calibration.CalibratedClassifierCV": _of(_calibrated.calibrated),
     "qed.calibration.IsotonicRegression": _by(ExactCertificate, _isotonic.check),
+    "qed.cluster.AffinityPropagation": _by(ClustersCertificate, _modes_and_exemplars.check_exemplars),
     "qed.cluster.AgglomerativeClustering": _by(ExactCertificate, _merges.check),
+    "qed.cluster.Birch": _by(ExactCertificate, _modes_and_exemplars.check_subclusters),
     "qed.cluster.BisectingKMeans": _CENTRES,
     "qed.cluster.DBSCAN": _by(ExactCertificate, _density_clusters.check_dbscan),
     "qed.cluster.DivisiveClustering": _by(ExactCertificate, _merges.check_splits),
@@ -170,10 +177,13 @@ TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _CENTRES,
     "qed.cluster.KMedoids": _by(ClustersCertificate, _cuts_and_medoids.check_medoids),
     "qed.cluster.KernelKMeans": _by(ClustersCertificate, _kernel_clusters.check),
+    "qed.cluster.MeanShift": _by(StationaryCertificate, _modes_and_exemplars.check_modes),
     "qed.cluster.MiniBatchKMeans": _CENTRES,
     "qed.cluster.OPTICS": _by(ExactCertificate, _density_clusters.check_optics),
     "qed.cluster.SoftKMeans": _by(AscentCertificate, _soft_clusters.check),
+    "qed.cluster.SpectralBiclustering": _by(ClustersCertificate, _biclusters.check_checkerboard),
     "qed.cluster.SpectralClustering": _by(ClustersCertificate, _cuts_and_medoids.check_spectral),
+    "qed.cluster.SpectralCoclustering": _by(ClustersCertificate, _biclusters.check_cocluster),
     "qed.compose.ClassifierChain": _of(_chains.chain),
     "qed.compose.ColumnTransformer": _of(_pipelines.column_transformer),
     "qed.compose.FeatureUnion": _of(_pipelines.feature_union),
@@ -197,6 +207,9 @@ TABLE: dict[str, Entry] = {
         f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
         for name in ("EllipticEnvelope", "MinCovDet")
     },
+    "qed.decomposition.DictionaryLearning": _by(StationaryCertificate, _factors.check_dictionary),
+    "qed.decomposition.FactorAnalysis": _by(AscentCertificate, _latent_normal.check_analysis),
+    "qed.decomposition.FastICA": _by(StationaryCertificate, _sources.check),
     "qed.decomposition.GaussianRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.HadamardProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
@@ -204,6 +217,7 @@ TABLE: dict[str, Entry] = {
     "qed.decomposition.MiniBatchNMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.NMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.ProbabilisticPCA": _by(LikelihoodCertificate, _latent_normal.check_probabilistic),
     "qed.decomposition.SparseRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
@@ -292,6 +306,7 @@ TABLE: dict[str, Entry] = {
     "qed.manifold.SpectralEmbedding": _by(EmbeddingCertificate, _patches.check_laplacian),
     "qed.manifold.TSNE": _by(EmbeddingCertificate, _neighbor_embeddings.check_tsne),
     "qed.manifold.UMAP": _by(EmbeddingCertificate, _neighbor_embeddings.check_umap),
+    "qed.mixture.BayesianGaussianMixture": _by(AscentCertificate, _variational.check),
     "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),

@@ -226,9 +226,52 @@ def projections_back(model: Any, X: Array) -> Numbers:
     return Numbers(x @ axes + mean, np.abs(x) @ np.abs(axes) + np.abs(mean))
 
 
+def hidden(model: Any, X: Array) -> Numbers:
+    """Return the posterior means of hidden normal variables: the best of |x - L'z|² / noise + |z|²."""
+    L = np.asarray(model.components_)
+    noise = np.broadcast_to(np.asarray(model.noise_variance_), (L.shape[1],))
+    rows, p = X.astype(EXTENDED) - np.asarray(model.mean_), L.shape[1]
+    stacked = np.vstack([L.T / np.sqrt(noise)[:, None], np.eye(len(L))])
+    into = np.linalg.pinv(stacked)[:, :p] / np.sqrt(noise)
+    # loadings far longer than the noise are divided by: what is left is rounded by their size
+    flat = 1 + float(np.max(np.sum(L * L / noise, axis=1), initial=0.0))
+    size = (np.abs(X.astype(EXTENDED)) + np.abs(np.asarray(model.mean_))) @ np.abs(into.T)
+    return Numbers(rows @ into.T.astype(EXTENDED), flat * (size + np.max(size, axis=1, initial=0, keepdims=True)))
+
+
+def expected_of_hidden(model: Any, X: Array) -> Numbers:
+    """Return the rows that are expected of hidden variables."""
+    L, mean, z = np.asarray(model.components_), np.asarray(model.mean_), X.astype(EXTENDED)
+    return Numbers(z @ L + mean, np.abs(z) @ np.abs(L) + np.abs(mean))
+
+
+def unmixed(model: Any, X: Array) -> Numbers:
+    """Return the sources of rows."""
+    A, mean = np.asarray(model.components_), np.asarray(getattr(model, "mean_", 0.0))
+    x = X.astype(EXTENDED)
+    return Numbers((x - mean) @ A.T, (np.abs(x) + np.abs(mean)) @ np.abs(A.T))
+
+
+def mixed(model: Any, X: Array) -> Numbers:
+    """Return the rows of sources."""
+    M, mean = np.asarray(model.mixing_), np.asarray(getattr(model, "mean_", 0.0))
+    y = X.astype(EXTENDED)
+    return Numbers(y @ M.T + mean, np.abs(y) @ np.abs(M.T) + np.abs(mean))
+
+
 def distances(model: Any, X: Array) -> Numbers:
-    """Return distances from centres; cancellation costs digits of small ones."""
-    centres = np.asarray(model.cluster_centers_).astype(EXTENDED)
+    """Return distances from the centres of clusters."""
+    return _distances_from(model.cluster_centers_, X)
+
+
+def subcluster_distances(model: Any, X: Array) -> Numbers:
+    """Return distances from the centres of subclusters."""
+    return _distances_from(model.subcluster_centers_, X)
+
+
+def _distances_from(points: Any, X: Array) -> Numbers:
+    """Return distances from points; cancellation costs digits of small ones."""
+    centres = np.asarray(points).astype(EXTENDED)
     x = X.astype(EXTENDED)
     found = np.sqrt(((x[:, None, :] - centres) ** 2).sum(axis=2))
     whole = ((np.abs(x)[:, None, :] + np.abs(centres)) ** 2).sum(axis=2)

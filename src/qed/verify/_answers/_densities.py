@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.verify._answers._compare import Labels, Numbers, softmax
 from qed.verify._rows import EXTENDED
+from qed.verify._variational import expected_logarithms
 
 Array = np.ndarray[Any, Any]
 CIRCLE = EXTENDED(math.log(2 * math.pi))
@@ -154,6 +155,26 @@ def _components(model: Any, X: Array) -> Numbers:
         values.append((level - p * CIRCLE - ((away @ matrix) * away).sum(axis=1)) / 2)
         sizes.append(((far @ np.abs(matrix)) * far).sum(axis=1) + np.abs(level) + p * 2.0**10)
     return Numbers(np.stack(values, axis=1) + _log(model.weights_), np.stack(sizes, axis=1) + 1)
+
+
+def _expected_components(model: Any, X: Array) -> Numbers:
+    """Add up expected logarithms of weights and densities of a mixture whose parameters have a posterior."""
+    found = _components(model, X)
+    p, counted = X.shape[1], np.asarray(model.mean_precision_).astype(EXTENDED)
+    weights, shifts = expected_logarithms(model)
+    return Numbers(found.values - _log(model.weights_) + weights + (shifts - p / counted) / 2, found.size)
+
+
+def expected_component_chances(model: Any, X: Array) -> Numbers:
+    """Return how far each component of a variational mixture answers for a row."""
+    found = _expected_components(model, X)
+    return Numbers(softmax(found.values), 1 + found.size.max(axis=1, keepdims=True))
+
+
+def expected_component(model: Any, X: Array) -> Labels:
+    """Predict the number of the component of a variational mixture that most answers for a row."""
+    found = _expected_components(model, X)
+    return Labels(found.values, found.size.max(axis=1, keepdims=True), np.arange(found.values.shape[1]))
 
 
 def component_chances(model: Any, X: Array) -> Numbers:

@@ -78,3 +78,32 @@ def factors(model: Any, X: Any, told: Any) -> None:
     good = answers.shape == (rows.shape[0], len(model.components_)) and answers.dtype.kind == "f"
     if not good or not (np.isfinite(answers) & (answers >= 0)).all():
         refuse(model, "transform")
+
+
+def codes(model: Any, X: Any, told: Any) -> None:
+    """See that sparse codes are optimal: the lasso by its conditions, a pursuit by least squares over the atoms it chose."""
+    rows, answers = table_of(model, X), dense(told)
+    D, kind = np.asarray(model.components_), model.transform_algorithm
+    k, x = len(D), np.asarray(rows, dtype=np.float64)
+    if answers.shape != (len(x), (1 + bool(model.split_sign)) * k) or not np.isfinite(answers).all():
+        refuse(model, "transform")
+    U = (answers[:, :k] - answers[:, k:] if model.split_sign else answers).astype(np.float64)
+    unit = 2.0**-24 if answers.dtype == np.float32 else 2.0**-53
+    length = np.sqrt(np.sum(x * x, axis=1, keepdims=True))
+    near = 1e-6 * length + 64 * unit * (np.abs(U).sum(axis=1, keepdims=True) + length) * D.shape[1]
+    slope = (x - U @ D) @ D.T
+    if kind == "omp":
+        good = (np.abs(slope) <= near) | (U == 0)
+        most = model.transform_n_nonzero_coefs or (k if model.transform_alpha is not None else max(D.shape[1] // 10, 1))
+        good &= np.count_nonzero(U, axis=1)[:, None] <= most
+    else:
+        alpha = model.alpha if model.transform_alpha is None else model.transform_alpha
+        if kind == "threshold":
+            wanted = x @ D.T
+            size = np.maximum((wanted if model.positive_code else np.abs(wanted)) - alpha, 0.0)
+            good = np.abs(U - np.where(wanted < 0, -size, size)) <= near
+        else:
+            above = slope <= alpha + near if model.positive_code else np.abs(slope) <= alpha + near
+            good = np.where(U == 0, above, np.abs(slope - alpha * np.sign(U)) <= near)
+    if not good.all() or (model.positive_code and kind != "omp" and U.min(initial=0.0) < 0):
+        refuse(model, "transform")

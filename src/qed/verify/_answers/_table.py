@@ -81,6 +81,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "predict_proba": _composites.calibrated_chances,
     },
     "qed.calibration.IsotonicRegression": _defined(predict=_columns.rising, transform=_columns.rising),
+    "qed.cluster.Birch": _defined(transform=_columns.subcluster_distances),
     "qed.cluster.BisectingKMeans": _defined(transform=_columns.distances),
     "qed.cluster.FeatureAgglomeration": _defined(transform=_found.pooled),
     "qed.cluster.KMeans": _defined(predict=_columns.nearest_centre, transform=_columns.distances),
@@ -108,6 +109,12 @@ RULES: dict[str, dict[str, Rule]] = {
         f"qed.decomposition.{name}": {"transform": _found.drawn_map}
         for name in ("GaussianRandomProjection", "HadamardProjection", "SparseRandomProjection")
     },
+    **{
+        f"qed.decomposition.{name}": _defined(transform=_columns.hidden, inverse_transform=_columns.expected_of_hidden)
+        for name in ("FactorAnalysis", "ProbabilisticPCA")
+    },
+    "qed.decomposition.DictionaryLearning": {"transform": _found.codes},
+    "qed.decomposition.FastICA": _defined(transform=_columns.unmixed, inverse_transform=_columns.mixed),
     "qed.decomposition.IncrementalPCA": _PROJECTED,
     "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
     "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
@@ -213,6 +220,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.manifold.Isomap": _defined(transform=_embeddings.along_paths),
     "qed.manifold.LocallyLinearEmbedding": _defined(transform=_embeddings.by_weights),
     "qed.manifold.UMAP": {"transform": _embeddings.drawn},
+    "qed.mixture.BayesianGaussianMixture": _defined(
+        predict=_densities.expected_component, predict_proba=_densities.expected_component_chances
+    ),
     "qed.mixture.GaussianMixture": _defined(predict=_densities.component, predict_proba=_densities.component_chances),
     "qed.model_selection.DummyClassifier": {
         "predict": _composites.usual_label,

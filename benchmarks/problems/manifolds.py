@@ -1,0 +1,109 @@
+"""Rows on a rolled sheet, laid out in two dimensions. Methods by eigenvectors are judged by the points of some rows, those that
+descend by what they leave, which must not be more than scikit-learn leaves.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.problems._problem import Data, Problem, model_of, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def sheet(rng: np.random.Generator, n: int, p: int) -> Data:
+    """A sheet rolled up in three dimensions, turned into p, with a little noise."""
+    t = 1.5 * np.pi * (1 + 2 * rng.random(n))
+    rolled = np.column_stack([t * np.cos(t), 21 * rng.random(n), t * np.sin(t)])
+    return Data(rolled @ rng.standard_normal((3, p)) / np.sqrt(3) + 0.05 * rng.standard_normal((n, p)), t)
+
+
+def placed(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """The points of some rows, but for the signs of the axes."""
+    model = model_of(library, "manifold", task)
+    return lambda X, _: np.abs(model(**params).fit_transform(X)[sample(len(X))])
+
+
+def geodesic(data: Data, params: dict[str, Any]) -> Any:
+    """Points of Isomap by SciPy: shortest paths, and all eigenvectors of the products that they imply."""
+    from scipy.linalg import eigh
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import shortest_path
+
+    X, k, n = data.X, params.get("n_neighbors", 5), len(data.X)
+    lengths, ids = near(X, k)
+    graph = csr_array((lengths.ravel(), ids.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    S = -0.5 * shortest_path(graph, directed=False) ** 2
+    S -= S.mean(axis=0)
+    S -= S.mean(axis=1)[:, None]
+    values, vectors = eigh(S, subset_by_index=[n - 2, n - 1])
+    return np.abs(vectors[:, ::-1] * np.sqrt(values[::-1]))[sample(n)]
+
+
+def near(X: Any, k: int) -> tuple[Any, Any]:
+    """Distances and numbers of the k nearest other rows."""
+    lengths, ids = np.empty((len(X), k)), np.empty((len(X), k), dtype=np.int64)
+    for i, row in enumerate(X):
+        away = np.linalg.norm(X - row, axis=1)
+        away[i] = np.inf
+        ids[i] = np.argsort(away)[:k]
+        lengths[i] = away[ids[i]]
+    return lengths, ids
+
+
+def smooth(data: Data, params: dict[str, Any]) -> Any:  # noqa: ARG001
+    """Points of SpectralEmbedding by SciPy: eigenvectors of the normalised Laplacian, by all of them."""
+    from scipy.linalg import eigh
+
+    X, n = data.X, len(data.X)
+    links = np.eye(n)
+    np.put_along_axis(links, near(X, n // 10 - 1)[1], 1.0, axis=1)
+    links = 0.5 * (links + links.T)
+    np.fill_diagonal(links, 0.0)
+    roots = np.sqrt(links.sum(axis=1))
+    vectors = eigh(links / roots / roots[:, None], subset_by_index=[n - 3, n - 2])[1]
+    return np.abs(vectors[:, ::-1] / roots[:, None])[sample(n)]
+
+
+def lowered(task: str, left: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """What a descent leaves."""
+    model = model_of(library, "manifold", task)
+    return lambda X, _: float(getattr(model(**params).fit(X), left))
+
+
+def rival(task: str, left: str, data: Data, params: dict[str, Any]) -> Any:
+    """The same in scikit-learn."""
+    import sklearn.manifold
+
+    return [float(getattr(getattr(sklearn.manifold, task)(**params).fit(data.X), left))]
+
+
+def by_vectors(name: str, title: str, shape: tuple[int, int], task: str, want: Any, **params: Any) -> Problem:
+    return Problem(name, title, shape, sheet, task, params, "workflow", run=partial(placed, task), expected=want)
+
+
+def by_descent(name: str, title: str, shape: tuple[int, int], task: str, left: str, **params: Any) -> Problem:
+    return Problem(
+        name, title, shape, sheet, task, params, "workflow", run=partial(lowered, task, left),
+        expected=partial(rival, task, left), is_ceiling=True,
+    )  # fmt: skip
+
+
+MDS = {"n_init": 1, "max_iter": 100, "init": "random", "random_state": 0}
+PROBLEMS = (
+    by_vectors("isomap-small", "Isomap 300×20, 12 neighbours", (300, 20), "Isomap", geodesic, n_neighbors=12),
+    by_vectors("isomap", "Isomap 5000×20, 12 neighbours", (5_000, 20), "Isomap", geodesic, n_neighbors=12),
+    by_vectors("eigenmaps-small", "SpectralEmbedding 300×20", (300, 20), "SpectralEmbedding", smooth, random_state=0),
+    by_vectors("eigenmaps", "SpectralEmbedding 5000×20", (5_000, 20), "SpectralEmbedding", smooth, random_state=0),
+    by_descent(
+        "lle-small", "LocallyLinearEmbedding 300×20", (300, 20), "LocallyLinearEmbedding", "reconstruction_error_"
+    ),
+    by_descent("lle", "LocallyLinearEmbedding 5000×20", (5_000, 20), "LocallyLinearEmbedding", "reconstruction_error_"),
+    by_descent("mds", "MDS 1500×20, 100 steps", (1_500, 20), "MDS", "stress_", **MDS),
+    by_descent("tsne-small", "TSNE 500×20, 1000 steps", (500, 20), "TSNE", "kl_divergence_", random_state=0),
+    by_descent("tsne", "TSNE 3000×20, 1000 steps", (3_000, 20), "TSNE", "kl_divergence_", random_state=0),
+)
