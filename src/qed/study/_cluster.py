@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 MOST_CLUSTERS = 10  # numbers of clusters that are compared
+ROWS_A_CLUSTER = 10  # on average, below which clusters are anecdotes
 # Rows, at random, that method and number are chosen on: silhouettes cost the square of their number.
 FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, ROWS_A_SECOND = 300, 2000, 40
 SHOWN_ROWS = 1500  # rows of the figures and of the silhouettes
@@ -222,7 +223,7 @@ class _Search:
             raise InvalidParameter(
                 f"--k {k}: only {distinct} of {len(self.Z)} rows differ in the columns used. Ask for fewer clusters."
             )
-        self.largest = max(2, min(MOST_CLUSTERS, len(self.Z) // 4, distinct))
+        self.largest = max(2, min(MOST_CLUSTERS, len(self.Z) // ROWS_A_CLUSTER, distinct))
         self.rng = np.random.default_rng(data.seed)
 
     def done(self) -> Clustering:
