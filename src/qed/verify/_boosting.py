@@ -15,7 +15,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
-from qed.verify._rows import read_data
+from qed.verify._rows import holds_categories, read_data
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
@@ -69,6 +69,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     values = [np.unique(column[~np.isnan(column)]) for column in rows.X.T]
     scores = np.tile(base, (len(rows.X), 1))
     found, taken = [_mean_loss(model, rows, scores)], trees_of(model, trees)
+    _check_questions(model, taken, rows.X.shape[1])
     for first in range(rounds):
         _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
@@ -417,6 +418,16 @@ def _in_set(model: Any, what: str, tree: Tree, node: int, value: Array) -> Array
     found = np.full(len(value), bool(tree.missing_left[node]))
     found[known] = goes[value[known].astype(np.intp)]
     return found
+
+
+def _check_questions(model: Any, trees: list[Tree], p: int) -> None:
+    """See that nodes ask columns of categories about sets, and others about thresholds."""
+    by_category = holds_categories(model, p)
+    for tree in trees:
+        inner = np.flatnonzero((tree.feature >= 0) & (tree.feature < p))
+        by_set = np.isin(inner, list(tree.sets))
+        if (by_category[tree.feature[inner]] != by_set).any():
+            refuse(model, "it asks for the order of categories, or about numbers as if they were categories")
 
 
 def _check_limits(model: Any, where: str, tree: Tree, count: Array, depth: Array) -> None:
