@@ -129,14 +129,35 @@ def forest_number(model: Any, X: Array) -> Numbers:
     return Numbers(*(one[:, 0] if model.n_outputs_ == 1 else one for one in found))
 
 
-def forest_chances(model: Any, X: Array) -> Numbers:
-    """Return mean shares of labels over trees."""
-    return _forest(model, X)
+def _forest_blocks(model: Any, X: Any) -> tuple[Any, list[tuple[Array, Numbers]]]:
+    """Return the rows, and the labels of each column of y with their mean shares over trees."""
+    rows = table_of(model, X)
+    found, several = _forest(model, _dense(rows)), isinstance(model.classes_, list)
+    classes = model.classes_ if several else [model.classes_]
+    ends = np.cumsum([len(labels) for labels in classes])[:-1]
+    parts = zip(*(np.split(len(classes) * one, ends, axis=1) for one in found), strict=True)
+    return rows, list(zip(classes, (Numbers(*part) for part in parts), strict=True))
 
 
-def forest_label(model: Any, X: Array) -> Labels:
-    """Predict the label with the largest mean share."""
-    return Labels(*_forest(model, X), model.classes_)
+def forest_chances(model: Any, X: Any, told: Any) -> None:
+    """Compare mean shares of labels over trees; of several targets there is a table for each."""
+    rows, blocks = _forest_blocks(model, X)
+    listed = told if isinstance(model.classes_, list) else [told]
+    if len(listed) != len(blocks):
+        refuse(model, "predict_proba")
+    for (_, own), one in zip(blocks, listed, strict=True):
+        require(model, "predict_proba", own, dense(one), is_single=rows.dtype == np.float32)
+
+
+def forest_label(model: Any, X: Any, told: Any) -> None:
+    """Compare labels with those of the largest mean share."""
+    _, blocks = _forest_blocks(model, X)
+    answers = dense(told)
+    answers = answers if isinstance(model.classes_, list) else answers[:, None]
+    if answers.shape != (answers.shape[0], len(blocks)):
+        refuse(model, "predict")
+    for c, (labels, own) in enumerate(blocks):
+        require(model, "predict", Labels(*own, labels), answers[:, c])
 
 
 def _boosted(model: Any, X: Array) -> Numbers:
