@@ -103,8 +103,10 @@ def _forest_game(model: Any) -> TreeGame | None:
     return TreeGame(trees, weight, values, 1, np.zeros(values.shape[1]), method)
 
 
-def _boosted_game(model: Any) -> TreeGame:
+def _boosted_game(model: Any) -> TreeGame | None:
     trees = model.trees_
+    if "init_" in model.__dict__:
+        return None
     method = "decision_function" if "classes_" in model.__dict__ else "predict"
     if method == "predict" and model.loss in ("gamma", "poisson"):
         method = "log of predict"

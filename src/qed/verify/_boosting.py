@@ -20,6 +20,8 @@ from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qed.certificates import StagedCertificate
 
 
@@ -80,7 +82,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             steps[:, c] = tree.value[leaf]
         scores = scores + steps
         found.append(_mean_loss(model, rows, scores))
-    check_held(model, held, base, taken, model.loss_level_)
+    check_held(model, held, lambda X: np.tile(base, (len(X), 1)), taken, model.loss_level_)
     found_array = np.array(found)
     size = LOSSES * np.maximum(np.abs(found_array), np.abs(found_array[0]))
     if not (np.abs(found_array - stated) <= size).all() or not (np.abs(model.train_score_ + stated) <= size).all():
@@ -151,11 +153,13 @@ def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows
     return train, held
 
 
-def check_held(model: Any, held: Rows | None, base: Array, trees: list[Tree], level: float) -> None:
+def check_held(
+    model: Any, held: Rows | None, start: Callable[[Array], Array], trees: list[Tree], level: float
+) -> None:
     """Send the rows that early stopping looked at down the trees, and compare their losses; those of others are not at hand."""
     if held is None:
         return
-    scores = np.tile(base, (len(held.X), 1))
+    scores = start(held.X)
     losses = [held.s @ curve(held.loss, level, scores, held.y)[0] / held.s.sum()]
     for first in range(0, len(trees), held.k):
         steps = [tree.value[leaf_of(tree, held.X)] for tree in trees[first : first + held.k]]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from qed.verify._answers._agree import agreed
 from qed.verify._answers._compare import Labels, Numbers, both, dense, refuse, require, sigmoid, softmax, table_of
 from qed.verify._answers._entries import columns_of, places_of
 from qed.verify._boosting import leaf_of, trees_of
@@ -160,10 +161,29 @@ def forest_label(model: Any, X: Any, told: Any) -> None:
         require(model, "predict", Labels(*own, labels), answers[:, c])
 
 
+def start_scores(model: Any, X: Array) -> Array:
+    """Return what trees are added to: a constant for each class, or what an estimator says, as scores."""
+    base = np.tile(np.asarray(model.baseline_, dtype=np.float64).reshape(-1), (len(X), 1))
+    if "init_" not in model.__dict__:
+        return base
+    rows = np.asarray(X, dtype=np.float64)
+    if "classes_" not in model.__dict__:
+        return base + np.asarray(agreed(model.init_, "predict", rows), dtype=np.float64).reshape(-1, 1)
+    chance = np.asarray(agreed(model.init_, "predict_proba", rows), dtype=np.float64)
+    if chance.shape[1] == 1:
+        return base
+    least = 2.0**-23  # as near to certain as single precision tells
+    chance = np.minimum(np.maximum(chance, least), 1 - least)
+    if base.shape[1] == 1:
+        odds = np.log(chance[:, 1:] / (1 - chance[:, 1:]))
+        return base + (odds / 2 if model.loss == "exponential" else odds)
+    return np.asarray(base + np.log(chance) - np.log(chance).mean(axis=1, keepdims=True))
+
+
 def _boosted(model: Any, X: Array) -> Numbers:
     """Add up a constant and what the leaves of a row hold, one column for each class."""
     k = int(model.n_trees_per_iteration_)
-    total = np.tile(np.asarray(model.baseline_, dtype=EXTENDED).reshape(-1), (len(X), 1))
+    total = start_scores(model, X).astype(EXTENDED)
     size = np.abs(total)
     for number, tree in enumerate(trees_of(model, model.trees_)):
         own = tree.value[leaf_of(tree, X)]
