@@ -66,7 +66,9 @@ def test_named_columns_of_objects_and_numbers_of_any_kind(given):
     words, z, y = rows()
     X = pd.DataFrame({"kind": words, "z": z})
     by_type = HistGradientBoostingRegressor(max_iter=10).fit(X, y).predict(X)
-    assert np.array_equal(HistGradientBoostingRegressor(max_iter=10, categorical_features=given).fit(X, y).predict(X), by_type)
+    assert np.array_equal(
+        HistGradientBoostingRegressor(max_iter=10, categorical_features=given).fit(X, y).predict(X), by_type
+    )
     numbers = -1000.0 * np.searchsorted(list(LEVELS), words)[::-1] + 0.5  # no whole numbers
     table = np.column_stack([numbers[::-1], z])
     model = HistGradientBoostingRegressor(max_iter=10, categorical_features=[0]).fit(table, y)

@@ -40,7 +40,9 @@ ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=
 TwoOrMore = Annotated[int, Number(low=2, whole=True)]
 
 FLAT = 1e-150  # mean curvature below which a leaf takes no step, as in scikit-learn
-LEAST_CHANCE = float(np.finfo(np.float32).eps)  # of a label, by an estimator that trees are added to, as in scikit-learn
+LEAST_CHANCE = float(
+    np.finfo(np.float32).eps
+)  # of a label, by an estimator that trees are added to, as in scikit-learn
 COLUMNS = 2**32  # seeds from this number on draw columns, those below it rows
 
 

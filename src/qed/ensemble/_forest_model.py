@@ -30,7 +30,7 @@ from qed.ensemble import _kernels
 from qed.ensemble._copies import whole_total
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 from qed.tree._grow import growth_limits, monotone_directions, require_range
-from qed.tree._kernels import Targets
+from qed.tree._kernels import Targets  # noqa: TC001  (the type of a field)
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
@@ -65,10 +65,6 @@ class ForestRows(NamedTuple):
 def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
     labels = model.__dict__.get("classes_")
     widths = [len(own) for own in labels] if isinstance(labels, list) else None
-    if widths is not None and (model.n_outputs_ != len(widths) or len(widths) < 2 or model.n_classes_ != widths):
-        return f"should be over {model.n_outputs_} columns of {model.n_classes_} labels, and classes_ lists {widths}"
-    if labels is not None and widths is None and isinstance(model.n_classes_, list):
-        return "should be over one column of labels, and n_classes_ is a list"
     width = model.n_outputs_ if labels is None else len(labels) if widths is None else sum(widths)
     if trees.n_features != model.n_features_in_:
         return f"should be over {model.n_features_in_} columns, and are over {trees.n_features}"
@@ -76,15 +72,21 @@ def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
         return f"should hold {width} values a leaf, and hold {trees.value.shape[1]}"
     if len(trees.by_set):
         return "should ask about thresholds alone, and ask about sets of categories"
-    if labels is not None and widths is None and model.n_outputs_ != 1:
-        return f"should have one target, and have {model.n_outputs_}"
     if labels is None:
         return "" if len(trees.weight) else "should hold a weight for each leaf"
-    are_weights = not len(trees.weight) and (trees.value >= 0).all() and trees.value.any(axis=1).all()
-    if widths is not None and are_weights:
-        sums = np.stack([own.sum(axis=1) for own in label_blocks(widths, trees.value.astype(np.float64))], axis=1)
-        are_weights = (np.abs(sums - sums[:, :1]) <= 1e-6 * sums[:, :1]).all()
-    return "" if are_weights else "should hold weights of the labels in each leaf"
+    return _labels_fit(model, trees, [width] if widths is None else widths, is_list=widths is not None)
+
+
+def _labels_fit(model: Any, trees: TreeEnsemble, widths: list[int], *, is_list: bool) -> str:
+    """Say what is wrong with the labels of a forest: how many there are, and what leaves hold of each."""
+    counts = widths if is_list else widths[0]
+    if model.n_outputs_ != len(widths) or model.n_classes_ != counts or is_list != (len(widths) > 1):
+        return f"should be over {model.n_outputs_} column(s) of {model.n_classes_} labels, and classes_ lists {counts}"
+    value = trees.value.astype(np.float64)
+    sums = np.stack([own.sum(axis=1) for own in label_blocks(widths, value)], axis=1)
+    are_weights = not len(trees.weight) and (value >= 0).all() and (sums > 0).all()
+    are_even = (np.abs(sums - sums[:, :1]) <= 1e-6 * sums[:, :1]).all()
+    return "" if are_weights and are_even else "should hold weights of the labels in each leaf"
 
 
 class ForestModel(Estimator, sparse=True, allow_nan=True):

@@ -98,7 +98,9 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
                 )
             self.n_classes_ = [len(labels) for labels in several]
             rows = self._rows_of(data, LabelColumns(codes, self.n_classes_, None).targets(), factor, self.n_classes_)
-            is_known = isinstance(known, list) and len(known) == len(several) and all(map(np.array_equal, known, several))
+            is_known = (
+                isinstance(known, list) and len(known) == len(several) and all(map(np.array_equal, known, several))
+            )
         warm = data.warm and is_known
         self.classes_ = data.classes
         self._learn(rows, is_class=True, balances=balances, warm=warm)

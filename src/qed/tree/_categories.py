@@ -40,7 +40,7 @@ class CategoryColumns(Estimator):
         return self._category_mask()
 
     def _category_mask(self) -> Array | None:
-        mask = self._named_categories(self.n_features_in_, self.__dict__.get("feature_names_in_"))
+        mask = self._named_categories(self.__dict__["n_features_in_"], self.__dict__.get("feature_names_in_"))
         for j, known in enumerate(self.__dict__.get("categories_", ())):
             mask[j] = mask[j] or len(known) > 0
         return mask if mask.any() else None
@@ -57,19 +57,22 @@ class CategoryColumns(Estimator):
 
     def _read_table(self, X: Any, *, learns: bool) -> tuple[Any, Array | None, list[Array] | None]:
         """Read X as numbers; categories are numbered in the order of their values."""
-        known = None if learns else self.__dict__.get("categories_")
-        is_named = not (self.categorical_features is None or _is_by_type(self.categorical_features))  # type: ignore[attr-defined]
+        known, given = None if learns else self.__dict__.get("categories_"), self.__dict__["categorical_features"]
+        is_named = not (given is None or _is_by_type(given))
         is_plain = isinstance(X, np.ndarray | list | tuple) or is_sparse(X)
         if is_sparse(X) and (is_named or known is not None):
             raise InvalidData("Categories need a dense table, and X is sparse. Use '.toarray()', or a frame.")
-        if (known is None and not learns) or (is_plain and learns and not is_named) or self.categorical_features is None:  # type: ignore[attr-defined]
+        if (known is None and not learns) or (is_plain and learns and not is_named) or given is None:
             return super()._read_table(X, learns=learns)
         table = read_columns(X, type(self).__name__)
         if known is not None:
-            codes = [_numbers_of(column, own) if len(own) else None for column, own in zip(table.columns, known, strict=False)]
+            codes = [
+                _numbers_of(column, own) if len(own) else None
+                for column, own in zip(table.columns, known, strict=False)
+            ]
             if len(table.columns) != len(known) or not any(len(own) for own in known):
                 return super()._read_table(X, learns=learns)
-            return _joined(X, table, codes), table.names, known
+            return _joined(table, codes), table.names, known
         mask = self._named_categories(len(table.columns), table.names)
         if not is_named:
             mask = _by_type(X)
@@ -77,7 +80,7 @@ class CategoryColumns(Estimator):
         if all(one is None for one in found):
             return super()._read_table(X, learns=learns)
         categories = [np.empty(0) if one is None else one[0] for one in found]
-        return _joined(X, table, [None if one is None else one[1] for one in found]), table.names, categories
+        return _joined(table, [None if one is None else one[1] for one in found]), table.names, categories
 
     def _learnt(self, table: MixedTable, j: int, *, by_type: bool) -> tuple[Array, Array] | None:
         """Return the categories of a column and their numbers in it; None for numbers that stand as they are."""
@@ -101,7 +104,7 @@ class CategoryColumns(Estimator):
     def _named_categories(self, n_columns: int, names: Array | None) -> Array:
         """Return which columns ``categorical_features`` names."""
         mask = np.zeros(n_columns, dtype=bool)
-        given, owner = self.categorical_features, type(self).__name__  # type: ignore[attr-defined]
+        given, owner = self.__dict__["categorical_features"], type(self).__name__
         if given is None or _is_by_type(given):
             return mask
         given = np.asarray(given)
@@ -113,7 +116,9 @@ class CategoryColumns(Estimator):
             listed = [str(name) for name in names]
             unknown = sorted({str(name) for name in given.tolist()} - set(listed))
             if unknown:
-                raise InvalidParameter(f"{owner}.categorical_features names the columns {unknown}, which X does not have.")
+                raise InvalidParameter(
+                    f"{owner}.categorical_features names the columns {unknown}, which X does not have."
+                )
             mask[[listed.index(str(name)) for name in given.ravel().tolist()]] = True
             return mask
         if given.dtype.kind == "b":
@@ -125,7 +130,7 @@ class CategoryColumns(Estimator):
         if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n_columns):
             raise InvalidParameter(
                 f"{owner}.categorical_features must be a mask, names, or indices from 0 to {n_columns - 1}, got"
-                f" {self.categorical_features!r:.80}."  # type: ignore[attr-defined]
+                f" {given.tolist()!r:.80}."
             )
         mask[given.astype(np.int64).ravel()] = True
         return mask
@@ -144,7 +149,9 @@ def _by_type(X: Any) -> Array:
     frame = _frames._frame(X)  # noqa: SLF001
     if frame is None or isinstance(frame, nw.Series):
         return np.zeros(0, dtype=bool)
-    return np.array([isinstance(kind, nw.Categorical | nw.Enum | nw.String) for kind in frame.schema.values()], dtype=bool)
+    return np.array(
+        [isinstance(kind, nw.Categorical | nw.Enum | nw.String) for kind in frame.schema.values()], dtype=bool
+    )
 
 
 def _numbers_of(column: Column, known: Array) -> Array:
@@ -154,7 +161,7 @@ def _numbers_of(column: Column, known: Array) -> Array:
     return np.where((place >= 0) & (place < is_known.sum()), place, np.nan)
 
 
-def _joined(X: Any, table: MixedTable, codes: list[Array | None]) -> Array:
+def _joined(table: MixedTable, codes: list[Array | None]) -> Array:
     """Put the numbers of categories and the columns of numbers side by side."""
     names = [f"column {j}" if table.names is None else f"column {str(table.names[j])!r}" for j in range(len(codes))]
     columns = [

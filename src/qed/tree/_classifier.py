@@ -12,6 +12,7 @@ from qed.tree._kernels import Targets
 from qed.tree._label_columns import LabelColumns, label_factors, require_gini
 from qed.tree._tree_model import GrownTree, TreeModel, float_like
 
+
 class TreeClassifier(TreeModel, Classifier):
     """A tree whose leaves hold shares of labels."""
 

@@ -153,9 +153,7 @@ def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows
     return train, held
 
 
-def check_held(
-    model: Any, held: Rows | None, start: Callable[[Array], Array], trees: list[Tree], level: float
-) -> None:
+def check_held(model: Any, held: Rows | None, start: Callable[[Array], Array], trees: list[Tree], level: float) -> None:
     """Send the rows that early stopping looked at down the trees, and compare their losses; those of others are not at hand."""
     if held is None:
         return
