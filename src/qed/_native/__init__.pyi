@@ -708,7 +708,7 @@ def spanning_edges(
     metric: tuple[int, float, Vector | None],
     core: Vector | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
-    """Ends and lengths of the edges of a minimum spanning tree, by an index with boxes.
+    """Find the ends and lengths of the edges of a minimum spanning tree, by an index with boxes.
 
     The distance of two rows is the largest of their distance and of ``core`` of both.
     """

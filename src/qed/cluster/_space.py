@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.core._params import Array
 
-# Of 20000 rows without any structure, rounds over boxes take 0.7 of the time of Prim's scans in 8 columns, and twice the time in 12.
+# Of 20000 rows without structure, rounds over boxes take 0.7 of the time of Prim's scans in 8 columns, and twice the time in 12.
 COLUMNS_OF_ROUNDS = 10
 AnyMetric = MetricName | str | Callable[..., Any]
 
