@@ -114,7 +114,7 @@ class Space:
 
         Two rows are as far apart as the largest of their distance and of ``core`` of both.
         """
-        if self.given is None and pays(*self.rows.shape, few=COLUMNS_OF_ROUNDS):
+        if self.given is None and pays(self.n, self.rows.shape[1], COLUMNS_OF_ROUNDS):
             scale = 1.0 / self.metric.finished(np.ones(1))[0]
             ends = None if core is None else np.ascontiguousarray(core * scale)
             first, second, away = _kernels.spanning_edges(self.index, self.rows, self.metric.sums, ends)
