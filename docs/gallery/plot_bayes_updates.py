@@ -1,8 +1,8 @@
 """Bayesian estimates: prior, likelihood, posterior, and predictive bands.
 
 Left: a coin. The prior prefers fair coins; ten throws with eight heads pull the posterior away from it. Middle: the ellipses
-that hold 50 % and 90 % of two Gaussians. Right: Bayesian linear regression. The bands are one and two standard deviations of a new value: they
-widen where there are no rows.
+that hold 50 % and 90 % of two Gaussians. Right: Bayesian linear regression. The bands are one and two
+standard deviations of a new value: they widen where there are no rows.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """k-means and EM, step by step.
 
 Three groups of points. Above, Lloyd's k-means from three random rows: every step assigns each point to its nearest centre and
-moves the centres to the means. Below, EM for a Gaussian mixture from three random rows: every step mixes the colours of a point by its
-probabilities, and refits means and covariances. The black lines are the ways of the centres. The ellipses hold 50 % and 90 %
+moves the centres to the means. Below, EM for a Gaussian mixture from three random rows: every step mixes the colours of a point by
+its probabilities, and refits means and covariances. The black lines are the ways of the centres. The ellipses hold 50 % and 90 %
 of each component.
 """
 

@@ -156,10 +156,10 @@ def embed(
     Examples
     --------
     >>> from qed.study import embed
-    >>> table = {"a": [float(i) for i in range(40)], "b": [2.0 * i for i in range(40)]}
+    >>> table = {"a": [i * 7 % 13 / 2 for i in range(40)], "b": [i * 5 % 11 / 2 for i in range(40)]}
     >>> found = embed(table, method="pca", budget="20s")
-    >>> found.points.shape, found.trustworthiness
-    ((40, 2), 1.0)
+    >>> found.points.shape, found.trustworthiness > 0.99
+    ((40, 2), True)
     """
     if method is not None and method not in METHODS:
         raise InvalidParameter(f"--method {method}: choose one of {', '.join(METHODS)}.")
