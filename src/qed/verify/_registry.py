@@ -87,6 +87,7 @@ from qed.verify import (
     _powers,
     _projections,
     _random_trees,
+    _rounds,
     _scalings,
     _selected,
     _soft_clusters,
@@ -364,6 +365,7 @@ TABLE: dict[str, Entry] = {
             "ThermometerEncoder",
         )
     },
+    "qed.preprocessing.IterativeImputer": _of(_rounds.imputation),
     "qed.preprocessing.PowerTransformer": _by(BracketCertificate, _power_transformer),
     "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check),
     "qed.svm.LinearSVC": _by(DualityGapCertificate, _linear_svc),
