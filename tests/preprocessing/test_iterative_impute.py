@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.ensemble
-import sklearn.experimental.enable_iterative_imputer  # noqa: F401  (scikit-learn asks for it)
+import sklearn.experimental.enable_iterative_imputer
 import sklearn.impute as theirs
 import sklearn.linear_model
 
@@ -83,7 +83,9 @@ def test_drawn_fillings_keep_the_spread_and_the_limits(kind):
     low, high = 0.0, 6.0
     draws = []
     for seed in range(20):
-        model = IterativeImputer(kind, sample_posterior=True, max_iter=3, random_state=seed, min_value=low, max_value=high)
+        model = IterativeImputer(
+            kind, sample_posterior=True, max_iter=3, random_state=seed, min_value=low, max_value=high
+        )
         draws.append(model.fit_transform(X))
         np.testing.assert_array_equal(model.transform(X), draws[-1])  # the same numbers for the same rows
     assert qed.verify(model, X).holds

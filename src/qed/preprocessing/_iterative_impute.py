@@ -104,11 +104,13 @@ class IterativeImputer(Transformer):
     _: KW_ONLY
     missing_values: Any = param(np.nan, "What stands for a gap: NaN or a number.", in_files=_why_no_number)
     sample_posterior: bool = param(
-        False, "Whether gaps are drawn from the predictive distribution; the regressor needs ``predict(return_std=True)``."
+        False,
+        "Whether gaps are drawn from the predictive distribution; the regressor needs ``predict(return_std=True)``.",
     )
     max_iter: NonNegativeInt = param(10, "Most rounds; 0 leaves the first filling.")
     tol: NonNegative = param(
-        1e-3, "Rounds end when the entries of no row change, in sum, by this share of the largest entry; not with ``sample_posterior``."
+        1e-3,
+        "Rounds end when the entries of no row change, in sum, by this share of the largest entry; not with ``sample_posterior``.",
     )
     n_nearest_features: PositiveInt | None = param(
         None, "How many columns a regressor reads, drawn in proportion to their correlation with its own; None is all."
@@ -122,7 +124,8 @@ class IterativeImputer(Transformer):
         "The order of the columns: from few gaps to many, from many to few, from left to right, from right to left, or drawn.",
     )
     skip_complete: bool = param(
-        False, "Whether columns without gaps in the fit get no regressor; their gaps in new rows keep the first filling."
+        False,
+        "Whether columns without gaps in the fit get no regressor; their gaps in new rows keep the first filling.",
     )
     min_value: Any = param(-np.inf, "Least filling: a number, one for each column, or None.", in_files=_why_no_limit)
     max_value: Any = param(np.inf, "Largest filling: a number, one for each column, or None.", in_files=_why_no_limit)
@@ -187,7 +190,7 @@ class IterativeImputer(Transformer):
                 raise InvalidParameter(f"IterativeImputer.{name} {wrong}, got {getattr(self, name)!r:.60}.")
         rows = self._fit_data(X).X
         mask = self._gaps(rows)
-        empty = mask.all(axis=0)
+        empty: Array = np.asarray(mask.all(axis=0))
         self.initial_imputer_ = self._first_filling().fit(rows)
         self.features_ = np.arange(rows.shape[1]) if self.keep_empty_features else np.flatnonzero(~empty)
         self.seed_ = int(generator(self.random_state).integers(2**62))
@@ -266,8 +269,8 @@ class IterativeImputer(Transformer):
         if outcome == "rounds":
             warnings.warn(
                 ConvergenceWarning(
-                    f"IterativeImputer: the entries of a row still change by {change:.3g} after {rounds} rounds (limit {limit:.3g}). Raise"
-                    " max_iter or tol."
+                    f"IterativeImputer: the entries of a row still change by {change:.3g} after {rounds} rounds (limit"
+                    f" {limit:.3g}). Raise max_iter or tol."
                 ),
                 stacklevel=4,
             )
@@ -315,7 +318,7 @@ class IterativeImputer(Transformer):
         if not missing.any():
             return
         rows = filled[missing][:, step.neighbor_feat_idx]
-        low, high = (one[step.feat_idx] for one in self._limits(self.n_features_in_))
+        low, high = (one[step.feat_idx] for one in self._limits(len(self.initial_imputer_.statistics_)))
         if not self.sample_posterior:
             said = np.asarray(step.estimator.predict(rows)).reshape(-1)
         else:
@@ -327,9 +330,7 @@ class IterativeImputer(Transformer):
             )
         filled[missing, step.feat_idx] = np.clip(said, low, high)
 
-    def _drawn(
-        self, step: ImputationStep, rows: Array, missing: Array, number: int, low: float, high: float
-    ) -> Array:
+    def _drawn(self, step: ImputationStep, rows: Array, missing: Array, number: int, low: float, high: float) -> Array:
         """Draw from normal distributions within the limits; what lies outside of them is put on their ends."""
         from scipy.special import ndtr, ndtri  # noqa: PLC0415  only those who draw
 

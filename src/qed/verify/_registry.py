@@ -102,7 +102,7 @@ from qed.verify._blocks import column_names
 from qed.verify._claims import require_claims
 from qed.verify._class_counts import check_counts
 from qed.verify._declared import declares
-from qed.verify._part import certificate_of, require_template
+from qed.verify._part import Stated, certificate_of, require_template
 from qed.verify._rows import OtherData, require_columns
 from qed.verify._verdict import Verdict
 
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from qed.verify._part import Part
 
     Check = Callable[[Any, Any, Any, Any, Any], Verdict]
-    Parts = Callable[[Any, Any, Any, Any], Iterator[Part]]
+    Parts = Callable[[Any, Any, Any, Any], Iterator[Part | Stated]]
 
 
 @dataclass(frozen=True)
@@ -451,6 +451,10 @@ def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: 
     found: list[tuple[str, Verdict]] = []
     names = []
     for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
+        if isinstance(part, Stated):
+            names.append(part.name)
+            found.append((part.name, part.verdict))
+            continue
         require_template(model, part)
         if part.is_listed:
             names.append(part.name)

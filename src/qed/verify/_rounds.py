@@ -86,7 +86,9 @@ def _require_end(model: Any, changes: list[float], most: int, limit: float) -> N
         return
     early = [one for one in changes[:-1] if one < limit * (1 - 1e-9)]
     if early or len(changes) > most:
-        refuse(model, f"goes on after entries changed by {min(early, default=0):.3g} only, and its limit is {limit:.3g}")
+        refuse(
+            model, f"goes on after entries changed by {min(early, default=0):.3g} only, and its limit is {limit:.3g}"
+        )
 
 
 def _first_filling(model: Any, part: Any) -> Any:

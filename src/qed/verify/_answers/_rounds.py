@@ -49,12 +49,18 @@ def fill(model: Any, filled: Array, mask: Array, number: int) -> None:
         return
     rows = filled[missing][:, read]
     place = int(model.features_[column])
-    ends = [none if given is None else given for given, none in ((model.min_value, -np.inf), (model.max_value, np.inf))]
-    low, high = (float(one if np.ndim(one) == 0 else one[place]) for one in ends)
+    low, high = _end(model.min_value, -np.inf, place), _end(model.max_value, np.inf, place)
     said = np.asarray(agreed(part, "predict", rows)).reshape(-1)
     if model.sample_posterior:
         said = _drawn(model, part, rows, said, missing, number, (low, high))
     filled[missing, column] = np.minimum(np.maximum(said, low), high)
+
+
+def _end(given: Any, none: float, place: int) -> float:
+    """Return one end of what a column may be filled with."""
+    if given is None:
+        return none
+    return float(given if np.ndim(given) == 0 else given[place])
 
 
 def _drawn(
