@@ -106,6 +106,7 @@ _ALIASES = {
     "isotonic": "calibration",
     "kernel_approximation": "kernel_model",
     "kernel_ridge": "kernel_model",
+    "metrics.cluster": "metrics",
     "metrics.pairwise": "metrics",
     "multiclass": "compose",
     "multioutput": "compose",

@@ -77,3 +77,45 @@ def test_the_diagram_is_that_of_notebooks():
     assert estimator_html_repr(Ridge()) == Ridge()._repr_html_()
     with pytest.raises(qed.InvalidParameter, match="a model of qed"):
         estimator_html_repr(3)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0, 1, 1],
+        [1, 1],
+        [0, 1, 2],
+        ["a", "b"],
+        ["a", "b", "c"],
+        [0.5, 1.5],
+        [1.0, 2.0],
+        [1.0, 2.0, 3.0],
+        [[1], [2], [3]],
+        [[1, 2], [3, 1]],
+        [[0, 1], [1, 0]],
+        [[0, 0], [1, 1]],
+        [[1.5, 2.0], [3.0, 1.0]],
+        [["a", "b"], ["c", "d"]],
+        np.zeros((2, 2, 2)),
+        [True, False],
+        np.array([], dtype=int),
+        np.array([["a"], ["b"]], dtype=object),
+        np.array([object(), object()]),
+    ],
+    ids=str,
+)
+def test_targets_have_scikit_learns_types(y):
+    from sklearn.utils.multiclass import type_of_target as theirs
+
+    from qed.utils.multiclass import type_of_target
+
+    assert type_of_target(y) == theirs(y)
+
+
+def test_targets_that_are_none():
+    from qed.utils.multiclass import type_of_target
+
+    with pytest.raises(qed.InvalidParameter, match="non-string"):
+        type_of_target("abc")
+    with pytest.raises(qed.InvalidData, match="NaN"):
+        type_of_target([0.5, np.nan])
