@@ -23,7 +23,6 @@ MODULES = (  # inside packages, whose names scripts import from there
     "utils.discovery",
     "utils.estimator_checks",
     "utils.extmath",
-    "utils.fixes",
     "utils.graph",
     "utils.metadata_routing",
     "utils.metaestimators",

@@ -192,7 +192,9 @@ def type_of_target(y: Any, input_name: str = "") -> str:
     """
     array = y.toarray() if is_sparse(y) else np.asarray(y)
     if isinstance(y, str) or array.ndim == 0:
-        raise InvalidParameter(f"Expected array-like (array or non-string sequence), got {input_name or 'y'}={y!r:.60}.")
+        raise InvalidParameter(
+            f"Expected array-like (array or non-string sequence), got {input_name or 'y'}={y!r:.60}."
+        )
     words = array.dtype.kind == "O" and all(isinstance(one, str) for one in array.flat)
     if array.ndim > 2 or (array.dtype.kind == "O" and not words) or (array.ndim == 2 and array.shape[1] == 0):
         return "unknown"
