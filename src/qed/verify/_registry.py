@@ -113,6 +113,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[Any, Any, Any, Any, Any], Verdict]
     Parts = Callable[[Any, Any, Any, Any], Iterator[Part | Stated]]
+    Models = Callable[[Any, Any, Any, Any], Iterator[Part]]
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Entry:
 
     checks: dict[type[Certificate], Check]
     parts: Parts | None = None
-    inner: Parts | None = None
+    inner: Models | None = None
 
 
 def _by(kind: type[Certificate], check: Check) -> Entry:
