@@ -266,6 +266,7 @@ def _given() -> dict[str, list[Configuration]]:
     _others(add)
     _embeddings(add)
     _factors(add)
+    _pairs(add)
     _selectors(add)
     _composites(add)
     _studies(add)
@@ -472,6 +473,14 @@ def _factors(add: Callable[..., None]) -> None:
             add(lambda fun=fun, algorithm=algorithm: D.FastICA(3, fun=fun, algorithm=algorithm, random_state=0))
     add(lambda: D.FastICA(2, whiten="arbitrary-variance", fun_args={"alpha": 1.5}, random_state=0), layout="float32")
     add(lambda: D.FastICA(whiten=False, random_state=0))
+
+
+def _pairs(add: Callable[..., None]) -> None:
+    D = decomposition
+    for kind in (D.PLSRegression, D.PLSCanonical, D.CCA, D.PLSSVD):
+        add(lambda kind=kind: kind(2), target="several")
+        add(lambda kind=kind: kind(1, scale=False), layout="float32")
+    add(lambda: D.PLSRegression(3), layout="pandas")
 
 
 def _clusters(add: Callable[..., None]) -> None:

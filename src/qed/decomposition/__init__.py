@@ -15,7 +15,8 @@ what is proved about them is proved from it.
     _factor_analysis         hidden normal variables    _latent              posteriors, densities, new rows
     _probabilistic_pca       with one noise for all     _fast_ica            sources that were mixed
     _sparse_encode           codes for a dictionary     _independent         their fixed-point steps
-    _dictionary_learning     a dictionary for codes
+    _dictionary_learning     a dictionary for codes     _pls, _pls_svd       two tables that vary together
+                                                        _two_tables          their pairs of directions
 """
 
 from __future__ import annotations

@@ -8,6 +8,10 @@ from qed.decomposition._latent import Posterior as Posterior
 from qed.decomposition._mini_batch_nmf import MiniBatchNMF as MiniBatchNMF
 from qed.decomposition._nmf import NMF as NMF
 from qed.decomposition._pca import PCA as PCA
+from qed.decomposition._pls import CCA as CCA
+from qed.decomposition._pls import PLSCanonical as PLSCanonical
+from qed.decomposition._pls import PLSRegression as PLSRegression
+from qed.decomposition._pls_svd import PLSSVD as PLSSVD
 from qed.decomposition._probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
 from qed.decomposition._random_projection import Distortion as Distortion
 from qed.decomposition._random_projection import GaussianRandomProjection as GaussianRandomProjection

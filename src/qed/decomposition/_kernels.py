@@ -48,6 +48,16 @@ def adjoint(A: Matrix, B: Matrix) -> Matrix:
     return np.asarray(_native.rmatmul(A, plain(B), None))
 
 
+def shifted_adjoint(A: Matrix, B: Matrix, shift: Matrix) -> Matrix:
+    """Return (A - shift)' B of arrays in memory, the same bits on any number of threads."""
+    return np.asarray(_native.rmatmul(A, plain(B), plain(shift)))
+
+
+def triangle_of_both(X: Matrix, Y: Matrix, shift: Matrix, scale: Matrix) -> Matrix:
+    """Return the upper factor of ``([X, Y] - shift) scale``, for at least as many rows as columns."""
+    return np.asarray(_native.triangle(X, Y, None, plain(shift), plain(scale), False))
+
+
 def code_rows(
     G: Matrix, P: Matrix, W: Matrix, enough: Matrix, lasso: float, ridge: float, *, positive: bool, sweeps: int
 ) -> int:

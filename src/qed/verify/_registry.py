@@ -95,6 +95,7 @@ from qed.verify import (
     _subspace,
     _transformers,
     _trees,
+    _two_tables,
     _variational,
 )
 from qed.verify._blocks import column_names
@@ -207,6 +208,7 @@ TABLE: dict[str, Entry] = {
         f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
         for name in ("EllipticEnvelope", "MinCovDet")
     },
+    "qed.decomposition.CCA": _by(SubspaceCertificate, _two_tables.check_correlated),
     "qed.decomposition.DictionaryLearning": _by(StationaryCertificate, _factors.check_dictionary),
     "qed.decomposition.FactorAnalysis": _by(AscentCertificate, _latent_normal.check_analysis),
     "qed.decomposition.FastICA": _by(StationaryCertificate, _sources.check),
@@ -217,6 +219,9 @@ TABLE: dict[str, Entry] = {
     "qed.decomposition.MiniBatchNMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.NMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.PLSCanonical": _by(SubspaceCertificate, _two_tables.check_covarying),
+    "qed.decomposition.PLSRegression": _by(SubspaceCertificate, _two_tables.check_covarying),
+    "qed.decomposition.PLSSVD": _by(SubspaceCertificate, _two_tables.check_svd),
     "qed.decomposition.ProbabilisticPCA": _by(LikelihoodCertificate, _latent_normal.check_probabilistic),
     "qed.decomposition.SparseRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),

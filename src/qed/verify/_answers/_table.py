@@ -113,6 +113,13 @@ RULES: dict[str, dict[str, Rule]] = {
         f"qed.decomposition.{name}": _defined(transform=_columns.hidden, inverse_transform=_columns.expected_of_hidden)
         for name in ("FactorAnalysis", "ProbabilisticPCA")
     },
+    **{
+        f"qed.decomposition.{name}": {
+            **_linear_in(predict=_linear.number_of_centred),
+            **_defined(transform=_columns.scores_of_pairs, inverse_transform=_columns.rows_of_scores),
+        }
+        for name in ("CCA", "PLSCanonical", "PLSRegression")
+    },
     "qed.decomposition.DictionaryLearning": {"transform": _found.codes},
     "qed.decomposition.FastICA": _defined(transform=_columns.unmixed, inverse_transform=_columns.mixed),
     "qed.decomposition.IncrementalPCA": _PROJECTED,
@@ -120,6 +127,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
     "qed.decomposition.NMF": {"transform": _found.factors},
     "qed.decomposition.PCA": _PROJECTED,
+    "qed.decomposition.PLSSVD": _defined(transform=_columns.scores_of_pairs),
     "qed.decomposition.TruncatedSVD": _PROJECTED,
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": {
         **_PROBABLE,
