@@ -258,8 +258,8 @@ class PLSRegression(CrossDecomposition):
     >>> y = [[0.1, -0.2], [0.9, 1.1], [6.2, 5.9], [11.9, 12.3]]
     >>> PLSRegression(n_components=2).fit(X, y).predict(X).round(1)
     array([[ 0.3,  0.2],
-           [ 0.6,  0.6],
-           [ 6.4,  6.3],
+           [ 0.6,  0.5],
+           [ 6.5,  6.5],
            [11.8, 12. ]])
     """
 
@@ -312,10 +312,10 @@ class PLSCanonical(CrossDecomposition):
     >>> y = [[0.1, -0.2], [0.9, 1.1], [6.2, 5.9], [11.9, 12.3]]
     >>> scores, _ = PLSCanonical(n_components=2).fit_transform(X, y)
     >>> scores.round(2)
-    array([[-1.4 , -0.16],
-           [-1.33,  0.58],
-           [ 0.32,  0.18],
-           [ 2.4 , -0.6 ]])
+    array([[-1.4 , -0.12],
+           [-1.2 ,  0.17],
+           [ 0.56, -0.1 ],
+           [ 2.03,  0.05]])
     """
 
     n_components: PositiveInt = N_COMPONENTS

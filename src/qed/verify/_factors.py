@@ -188,7 +188,7 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
             best = D[j] + U[:, j] @ rest / use
             place = np.maximum(best, 0.0) if model.positive_dict else best
             place = place / max(float(np.linalg.norm(place)), 1.0)
-            gap += max(use / 2 * float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
+            gap += use / 2 * max(float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
     near = NEAR * max(null, objective)
     step = "change of a single entry of the codes or of a single atom"
     require_stated(model, certificate, step, (objective, null, gap), near)

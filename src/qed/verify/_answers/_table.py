@@ -120,7 +120,17 @@ RULES: dict[str, dict[str, Rule]] = {
         }
         for name in ("CCA", "PLSCanonical", "PLSRegression")
     },
-    "qed.decomposition.DictionaryLearning": {"transform": _found.codes},
+    **{
+        f"qed.decomposition.{name}": {"transform": _found.codes}
+        for name in ("DictionaryLearning", "MiniBatchDictionaryLearning", "SparseCoder")
+    },
+    **{
+        f"qed.decomposition.{name}": _defined(
+            transform=_found.ridge_scores, inverse_transform=_found.rows_of_components
+        )
+        for name in ("MiniBatchSparsePCA", "SparsePCA")
+    },
+    "qed.decomposition.LatentDirichletAllocation": {"transform": _found.shares_of_topics},
     "qed.decomposition.FastICA": _defined(transform=_columns.unmixed, inverse_transform=_columns.mixed),
     "qed.decomposition.IncrementalPCA": _PROJECTED,
     "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
