@@ -103,7 +103,6 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     # tables of the checks have few columns
     **dict.fromkeys(("SpectralBiclustering",), lambda kind: kind((3, 1), n_components=1, n_best=1, random_state=0)),
-    "SparseCoder": lambda kind: kind(np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])),
     # one target has one direction
     **dict.fromkeys(("CCA", "PLSCanonical", "PLSRegression", "PLSSVD"), lambda kind: kind(n_components=1)),
     "SpectralCoclustering": lambda kind: kind(2, random_state=0),

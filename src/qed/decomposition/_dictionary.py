@@ -76,30 +76,19 @@ class Rules:
         near = np.maximum(target, 0.0) if self.positive_dict else target
         return near / max(float(np.sqrt(near @ near)), 1.0)
 
-    def move_atoms(self, D: Array, A: Array, B: Array, x: Array | None, rng: Any) -> float:
-        """Move each atom in turn to its best place, in place; return how far, squared, each weighted by its use.
+    def move_atoms(self, D: Array, A: Array, B: Array, x: Array, rng: Any) -> None:
+        """Move each atom in turn to its best place, in place; one that no row uses becomes a row of x that is drawn.
 
-        A = U'U and B = U'x may be running sums. An atom that no row uses becomes a row of x that is drawn, where x is given.
+        A = U'U and B = U'x may be running sums.
         """
-        moved = 0.0
         for j in range(len(D)):
             if A[j, j] > 0:
-                after = self._best_atom(D[j] + (B[j] - A[j] @ D) / A[j, j])
-                moved += float(A[j, j]) / 2 * float(np.sum((after - D[j]) ** 2))
-                D[j] = after
-            elif x is not None:
+                D[j] = self._best_atom(D[j] + (B[j] - A[j] @ D) / A[j, j])
+            else:
                 row = x[rng.integers(len(x))]
                 row = np.maximum(row, 0.0) if self.positive_dict else row
                 length = float(np.sqrt(row @ row))
                 D[j] = row / length if length > 0 else D[j]
-        return moved
-
-    def settle_atoms(self, D: Array, x: Array, U: Array, null: float) -> None:
-        """Move atoms until they are the best ones for codes, in place."""
-        A, B = _kernels.adjoint(U, U), _kernels.adjoint(U, x)
-        for _ in range(MOST_SWEEPS):
-            if self.move_atoms(D, A, B, None, None) <= EXACT * null:
-                break
 
     def start(self, x: Array, k: int, D: Any, U: Any, rng: Any, names: str) -> tuple[Array, Array]:
         """Return atoms and codes to begin with: those given, or singular vectors and zeros."""
@@ -162,3 +151,9 @@ class Rules:
 def turned(largest_of: Array) -> Array:
     """Return the sign of the entry of largest size of each row."""
     return np.where(largest_of[np.arange(len(largest_of)), np.argmax(np.abs(largest_of), axis=1)] < 0, -1.0, 1.0)
+
+
+def by_use(D: Array, U: Array) -> Array:
+    """Return the order of atoms by the squared length of their codes, longest first; atoms that no row uses by their entries."""
+    use = np.einsum("ij,ij->j", U, U)
+    return np.array(sorted(range(len(D)), key=lambda j: (-use[j], D[j].tolist())), dtype=np.intp)

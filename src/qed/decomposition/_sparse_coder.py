@@ -51,7 +51,9 @@ class SparseCoder(SparseCoding, requires_fit=False):
     array([[2., 0.]])
     """
 
-    dictionary: Matrix | None = param(None, "Atoms, one a row, of length one by convention, shape (k, p).")
+    dictionary: Matrix | None = param(
+        None, "Atoms, one a row, of length one by convention, shape (k, p); None for unit vectors, one for each column."
+    )
     _: KW_ONLY
     transform_algorithm: Literal["lasso_lars", "lasso_cd", "lars", "omp", "threshold"] = whole.TRANSFORM_ALGORITHM
     transform_n_nonzero_coefs: PositiveInt | None = whole.N_NONZERO
@@ -65,9 +67,9 @@ class SparseCoder(SparseCoding, requires_fit=False):
 
     certificate_: DualityGapCertificate | ExactCertificate = fitted("What is proven about the codes of the fit.")
 
-    def _atoms(self) -> Array:
+    def _atoms(self, columns: int) -> Array:
         if self.dictionary is None:
-            raise InvalidParameter("SparseCoder needs a dictionary: SparseCoder(dictionary=atoms), one atom a row.")
+            return np.eye(columns)
         given: Any = self.dictionary
         D = np.ascontiguousarray(given, dtype=np.float64)
         if D.ndim != 2 or not all(D.shape) or not np.isfinite(D).all():
@@ -93,7 +95,7 @@ class SparseCoder(SparseCoding, requires_fit=False):
             Fitted.
         """
         x = np.ascontiguousarray(self._fit_data(X).X, dtype=np.float64)
-        D = self._atoms()
+        D = self._atoms(x.shape[1])
         U = self._codes(x)
         if self.transform_algorithm in RULES:
             self.certificate_ = ExactCertificate(RULES[self.transform_algorithm], len(x), D.shape[1] * UNIT)

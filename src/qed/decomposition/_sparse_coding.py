@@ -16,6 +16,7 @@ class SparseCoding(Transformer):
     """Codes of rows for atoms, whether these were learnt or given."""
 
     if TYPE_CHECKING:
+        n_features_in_: int
         alpha: float
         split_sign: bool
         positive_code: bool
@@ -25,8 +26,8 @@ class SparseCoding(Transformer):
         transform_alpha: float | None
         transform_max_iter: int
 
-    def _atoms(self) -> Array:
-        """Return the atoms, one a row."""
+    def _atoms(self, columns: int) -> Array:  # noqa: ARG002
+        """Return the atoms, one a row, for rows of so many columns."""
         atoms: Array = self.components_  # type: ignore[attr-defined]
         return atoms
 
@@ -40,7 +41,7 @@ class SparseCoding(Transformer):
         return Rules(float(self.alpha), self.positive_code, self.positive_dict)
 
     def _n_features_out(self) -> int:
-        return (2 if self.split_sign else 1) * len(self._atoms())
+        return (2 if self.split_sign else 1) * len(self._atoms(self.n_features_in_))
 
     def transform(self, X: Any) -> Any:
         """Return sparse codes of rows.
@@ -63,7 +64,7 @@ class SparseCoding(Transformer):
     def _codes(self, X: Array) -> Array:
         return sparse_encode(
             X,
-            self._atoms(),
+            self._atoms(X.shape[1]),
             algorithm=self.transform_algorithm,
             n_nonzero_coefs=self.transform_n_nonzero_coefs,
             alpha=self._strength(),
@@ -85,8 +86,10 @@ class SparseCoding(Transformer):
             Rows, in the type of the codes.
         """
         self._check_is_fitted()
-        codes, k = np.asarray(X), len(self._atoms())
+        codes, sides = np.asarray(X), 2 if self.split_sign else 1
         codes = codes if codes.dtype in (np.float32, np.float64) else codes.astype(np.float64)
-        if codes.ndim != 2 or codes.shape[1] != self._n_features_out():
-            raise InvalidData(f"{type(self).__name__} gives {self._n_features_out()} codes, got shape {codes.shape}.")
-        return _kernels.mapped(codes[:, :k] - codes[:, k:] if self.split_sign else codes, self._atoms())
+        atoms = self._atoms(codes.shape[1] // sides) if codes.ndim == 2 else None
+        if atoms is None or codes.shape[1] != sides * len(atoms):
+            raise InvalidData(f"{type(self).__name__} has another number of atoms: got codes of shape {codes.shape}.")
+        k = len(atoms)
+        return _kernels.mapped(codes[:, :k] - codes[:, k:] if self.split_sign else codes, atoms)

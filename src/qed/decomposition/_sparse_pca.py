@@ -51,6 +51,11 @@ class SparseComponents(Transformer):
         low=0,
         answers=False,
     )
+    scores_: Array = fitted(
+        "Scores of the rows of the fit, columns in the unit ball, shape (n, k).",
+        shape="(n, n_components_)",
+        answers=False,
+    )
     n_components_: int = fitted("Number of components.", low=1)
     mean_: Array = fitted("Mean of each column, shape (p,).", shape="(p,)")
     n_iter_: int = fitted("Steps taken.", low=0, answers=False)
@@ -83,14 +88,12 @@ class SparseComponents(Transformer):
         k = self.n_components or len(x)
         V, D, outcome = self._learn(x, k, generator(self.random_state))  # type: ignore[attr-defined]
         rules = Rules(float(self.alpha))
-        # scores are the best ones for the components: then these alone say what the objective is
-        rules.settle_atoms(D, x, V, float(np.einsum("ij,ij->", x, x)) / 2)
         sign = turned(V.T)
         V, D = V * sign, D * sign[:, None]
         self.certificate_ = rules.certificate(x, D, V, (float(self.tol), outcome, seen))
         self.component_norms_ = np.sqrt(np.sum(V * V, axis=0))
         self.components_ = np.ascontiguousarray((V / np.where(self.component_norms_ > 0, self.component_norms_, 1.0)).T)
-        self.n_components_ = k
+        self.scores_, self.n_components_ = np.ascontiguousarray(D.T), k
         if outcome == "interrupted":
             raise KeyboardInterrupt
         return self

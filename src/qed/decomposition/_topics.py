@@ -1,8 +1,8 @@
 r"""Variational inference for topics: expectations, the evidence lower bound, and one step after the other.
 
 A document d has shares of topics with a Dirichlet posterior of parameters :math:`\gamma_d`, a topic k shares of words with one of
-parameters :math:`\lambda_k`. With :math:`\tilde\theta_d = \exp E \log \theta_d` and :math:`\tilde\beta_k` alike, the best assignment
-of words to topics for both is in closed form, and
+parameters :math:`\lambda_k`. With :math:`\tilde\theta_d = \exp E \log \theta_d` and :math:`\tilde\beta_k` alike, the
+best assignment of words to topics for both is in closed form, and
 
 .. math:: \mathcal{L}(\gamma, \lambda) = \sum_{dw} n_{dw} \log \sum_k \tilde\theta_{dk} \tilde\beta_{kw}
     - \sum_d \mathrm{KL}(\gamma_d \,\|\, \alpha) - \sum_k \mathrm{KL}(\lambda_k \,\|\, \eta)

@@ -1,4 +1,4 @@
-"""Sparse components, and codes for given atoms, checked: scores or codes are found anew, and held against what could be gained."""
+"""Sparse components, and codes for given atoms, checked: what other entries, scores and codes could still gain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES = {"omp": "Codes by orthogonal matching pursuit", "threshold": "Codes by s
 
 
 def check_components(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    """Find the best scores for the components; raise CertificateError when objective or gap are not as stated."""
+    """See what single entries and single scores gain; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, None)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
@@ -38,7 +38,9 @@ def check_components(model: Any, certificate: StationaryCertificate, X: Any, y: 
     x = dense(model, X) - np.asarray(model.mean_)
     alpha, V = float(model.alpha), C * lengths[:, None]
     null = float(np.sum(x * x)) / 2
-    U = _scores(x @ V.T, V @ V.T, null)
+    U = np.asarray(model.scores_)
+    if U.shape != (len(x), len(V)) or not np.all(np.sum(U * U, axis=0) <= 1 + 1e-12):
+        refuse(model, "its scores are of other rows, or longer than they may be")
     rest = x - U @ V
     objective = float(np.sum(rest * rest)) / 2 + alpha * float(np.sum(np.abs(V)))
     slope, curvature = -U.T @ rest, np.maximum(np.sum(U * U, axis=0), np.finfo(float).tiny)[:, None]
@@ -47,30 +49,19 @@ def check_components(model: Any, certificate: StationaryCertificate, X: Any, y: 
     step = V - best
     gains = slope * step - curvature / 2 * step**2 + alpha * (np.abs(V) - np.abs(best))
     gap = float(np.sum(np.maximum(gains, 0.0)))
+    for j in np.flatnonzero(lengths):
+        use = float(V[j] @ V[j])
+        target = U[:, j] + rest @ V[j] / use
+        place = target / max(float(np.linalg.norm(target)), 1.0)
+        gap += use / 2 * max(float(np.sum((U[:, j] - target) ** 2) - np.sum((place - target) ** 2)), 0.0)
     near = NEAR * max(null, objective)
     words = "change of a single entry of the codes or of a single atom"
     require_stated(model, certificate, words, (objective, null, gap), near)
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)
 
 
-def _scores(P: Array, G: Array, null: float) -> Array:
-    """Minimise tr(G U'U) / 2 - tr(P'U) over columns of U in the unit ball: projected gradient with momentum, and restarts."""
-    U = ahead = np.zeros_like(P)
-    steep = float(np.linalg.norm(G, 2)) if G.any() else 1.0
-    weight, value = 1.0, 0.0
-    for _ in range(50_000):
-        after = ahead - (ahead @ G - P) / steep
-        after = after / np.maximum(np.sqrt(np.sum(after * after, axis=0)), 1.0)
-        new = float(np.vdot(after @ G, after)) / 2 - float(np.vdot(P, after))
-        if new > value and ahead is not U:  # momentum overshot
-            ahead, weight = U, 1.0
-            continue
-        moved = float(np.sum((after - U) ** 2)) * steep
-        following = (1 + np.sqrt(1 + 4 * weight**2)) / 2
-        U, ahead, weight, value = after, after + (weight - 1) / following * (after - U), following, new
-        if moved <= 1e-16 * null:
-            break
-    return U
+def _atoms(model: Any, p: int) -> Array:
+    return np.eye(p) if model.dictionary is None else np.asarray(model.dictionary, dtype=np.float64)
 
 
 def check_coder(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
@@ -79,7 +70,7 @@ def check_coder(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, 
         refuse(model, "it speaks of an objective, and its codes follow from a rule")
     rows = read(model, X, None, None)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
-    x, D = dense(model, X), np.asarray(model.dictionary, dtype=np.float64)
+    x, D = dense(model, X), _atoms(model, rows.p)
     alpha = 1.0 if model.transform_alpha is None else float(model.transform_alpha)
     k = len(D)
     U = np.asarray(model.transform(x), dtype=np.float64)
@@ -113,7 +104,7 @@ def check_coder(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, 
 def check_rule(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """See that codes follow from their rule."""
     rows = read(model, X, None, None)
-    n, D = look(rows).rows, np.asarray(model.dictionary, dtype=np.float64)
+    n, D = look(rows).rows, _atoms(model, rows.p)
     if certificate.what != RULES.get(model.transform_algorithm) or certificate.rows != n:
         refuse(model, "it speaks of other codes, or of other rows")
     if not certificate.rounding <= (D.shape[1] + 1) * DOUBLE:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core import _targets
 from qed.verify._factors import refuse
 from qed.verify._rows import DOUBLE, read
 from qed.verify._same_data import look, require_same_data
@@ -100,6 +101,7 @@ def check_covarying(model: Any, certificate: SubspaceCertificate, X: Any, y: Any
     if from_scores:
         _require_orthonormal(model, certificate, model.y_weights_, extra=tables.near)
     _require_maps(model, tables)
+    _require_targets(model, y)
     return _stated(model, certificate, (objective, total, gap), tables)
 
 
@@ -148,7 +150,8 @@ def check_correlated(model: Any, certificate: SubspaceCertificate, X: Any, y: An
         refuse(model, "its correlations are others than stated")
     for j in range(k):
         _require_sign(model, model.x_weights_[:, j], j)
-    _require_map(model, tables, near)
+    _require_map(model, near)
+    _require_targets(model, y)
     total, reached = float(np.sum(rho**2)), float(np.sum(own**2))
     found = (total - reached, total, float(np.sum(rho[:k] ** 2)) - reached)
     return _stated(model, certificate, found, tables, near * (1 + total))
@@ -214,19 +217,22 @@ def _require_maps(model: Any, tables: _Tables) -> None:
         inside = P[:, used].T @ W[:, used]
         values = np.linalg.svd(inside, compute_uv=False)
         values = values[values > 1e-12 * values[0]] if len(values) else np.ones(1)
-        near = tables.near * (values[0] / values[-1]) ** 2
+        near = tables.near * (values[0] / values[-1])
         _require_near(model, f"{side}_rotations_", R[:, used], W[:, used] @ np.linalg.pinv(inside, rcond=1e-12), near)
-    _require_map(model, tables, tables.near)
+    _require_map(model, tables.near)
 
 
-def _require_map(model: Any, tables: _Tables, near: float) -> None:
-    """Hold coefficients against rotations and loadings, and the shape of predictions against the targets."""
+def _require_map(model: Any, near: float) -> None:
+    """Hold coefficients against rotations and loadings."""
     terms = (np.abs(model.x_rotations_) @ np.abs(model.y_loadings_.T) * model.y_std_).T / model.x_std_
     coef = (model.x_rotations_ @ model.y_loadings_.T * model.y_std_).T / model.x_std_
     if not np.all(np.abs(model.coef_ - coef) <= near * terms):
         refuse(model, "its coefficients are not those that scores and loadings give")
-    if model.one_target_ and tables.Y.shape[1] != 1:
-        refuse(model, "it predicts one target, and there are several")
+
+
+def _require_targets(model: Any, y: Any) -> None:
+    if model.one_target_ != (_targets.as_target(y, "y").ndim == 1):
+        refuse(model, "its predictions have another shape than the target")
 
 
 def _stated(

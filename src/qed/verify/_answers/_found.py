@@ -130,6 +130,7 @@ def codes(model: Any, X: Any, told: Any) -> None:
     rows, answers = table_of(model, X), dense(told)
     given = hasattr(model, "dictionary")
     D = np.asarray(model.dictionary if given else model.components_, dtype=np.float64)
+    D = np.eye(rows.shape[1]) if given and model.dictionary is None else D
     kind = model.transform_algorithm
     k, x = len(D), np.asarray(rows, dtype=np.float64)
     if answers.shape != (len(x), (1 + bool(model.split_sign)) * k) or not np.isfinite(answers).all():
@@ -150,6 +151,12 @@ def codes(model: Any, X: Any, told: Any) -> None:
             wanted = x @ D.T
             size = np.maximum((wanted if model.positive_code else np.abs(wanted)) - alpha, 0.0)
             good = np.abs(U - np.where(wanted < 0, -size, size)) <= near
+        elif given:  # sweeps may end before the best codes: what they lack is bounded by a dual point
+            most = np.max(slope if model.positive_code else np.abs(slope), axis=1, keepdims=True)
+            share = np.minimum(1.0, alpha / np.maximum(most, np.finfo(float).tiny))
+            lacks = ((1 - share) ** 2 * np.sum((x - U @ D) ** 2, axis=1, keepdims=True)) / 2
+            lacks = lacks + np.sum(alpha * np.abs(U) - U * share * slope, axis=1, keepdims=True)
+            good = lacks <= 1e-2 * length**2 + near * length
         else:
             above = slope <= alpha + near if model.positive_code else np.abs(slope) <= alpha + near
             good = np.where(U == 0, above, np.abs(slope - alpha * np.sign(U)) <= near)
