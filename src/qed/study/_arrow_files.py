@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ def read_blocks(path: Path, kind: str, limits: ReadLimits, kept: dict[str, list[
         The columns to keep: their Arrow arrays are added to the lists.
     """
     with _opened(path, kind) as (_, batches):
-        for batch in batches:
+        for batch in _ahead(batches):
             limits.require_time()
             for name, parts in kept.items():
                 parts.append(batch.column(name))
@@ -125,6 +126,16 @@ def _ipc(stream: Any) -> tuple[Any, Any]:
         schema, source = reader.schema, reader
 
     return schema, _valid(source)
+
+
+def _ahead(batches: Iterable[Any]) -> Iterator[Any]:
+    """Decode the next batch while somebody works on this one."""
+    source = iter(batches)
+    with ThreadPoolExecutor(1) as worker:
+        coming = worker.submit(next, source, None)
+        while (batch := coming.result()) is not None:
+            coming = worker.submit(next, source, None)
+            yield batch
 
 
 def _valid(batches: Iterable[Any]) -> Iterator[Any]:

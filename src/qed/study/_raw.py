@@ -224,6 +224,10 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
     if not used:
         return RawColumn(name, "word", None, codes, [])
     plain: list[str] = [word or "" for word in words]
+    if not moments_of([plain[at] for at in used[:20]]).strays:  # nothing is both a date and a number
+        found = moments_of([plain[at] for at in used])
+        if not found.strays:
+            return _of_reading("moment", name, codes, plain, used, found, 0)
     # codes such as 01234 are names made of digits: as numbers they would lose their zeros
     first = codes[codes >= 0][:LOOKED_AT]
     if not any(_CODE.fullmatch(plain[at]) for at in set(first.tolist())):
@@ -231,10 +235,6 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
         stray_rows = int(sum(counts[used[at]] for at in found.strays))
         if stray_rows <= (STRAY * counts.sum() if len(used) - len(found.strays) > 20 else 0):
             return _of_reading("number", name, codes, plain, used, found, stray_rows)
-    if not moments_of([plain[at] for at in used[:20]]).strays:
-        found = moments_of([plain[at] for at in used])
-        if not found.strays:
-            return _of_reading("moment", name, codes, plain, used, found, 0)
     return RawColumn(name, "word", None, codes, plain)
 
 
