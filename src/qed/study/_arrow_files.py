@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData
-from qed.study._arrow import of_arrow, of_chunks
+from qed.study._arrow import of_chunks, of_columns
 from qed.study._raw import RawTable
 
 if TYPE_CHECKING:
@@ -39,12 +40,9 @@ def read_columns(path: Path, kind: str, limits: ReadLimits) -> RawTable:
             limits.add(batch.num_rows, batch.nbytes)
             kept.append(batch)
         table = pa.Table.from_batches(kept, kept[0].schema if kept else schema)
-        del kept
-    columns, n_rows = [], table.num_rows
-    for name in table.column_names:  # one at a time, so that a table never stands beside the whole of its numbers
-        columns.append(of_arrow(name, table.column(name)))
-        table = table.drop_columns([name])
-    return RawTable(tuple(columns), n_rows, str(path))
+        names, n_rows, columns = table.column_names, table.num_rows, table.columns
+        del kept, table
+    return RawTable(tuple(of_columns(names, columns)), n_rows, str(path))
 
 
 def column_names(path: Path, kind: str) -> list[str]:
@@ -146,6 +144,6 @@ def _valid(batches: Iterable[Any]) -> Iterator[Any]:
 
 def require_names(names: list[str], source: object) -> None:
     """Refuse two columns of one name."""
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise InvalidData(f"Two columns of {str(source)!r} are called {twice[0]!r}. Rename one of them.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -142,15 +143,20 @@ class RawTable:
     digest: str = ""
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return [column.name for column in self.columns]
 
+    @cached_property
+    def _by_name(self) -> dict[str, RawColumn]:
+        return {column.name: column for column in reversed(self.columns)}  # of two of one name, the first
+
     def column(self, name: str, what: str = "column", error: type[QedError] = InvalidData) -> RawColumn:
         """Return a column by name; the error names those there are."""
-        require_column(name, self.names, self.source, what, error)
-        return self.columns[self.names.index(name)]
+        if name not in self._by_name:
+            require_column(name, self.names, self.source, what, error)
+        return self._by_name[name]
 
     def rows(self, chosen: Array) -> RawTable:
         """Return some of the rows."""

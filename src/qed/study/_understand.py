@@ -72,12 +72,13 @@ def understood(
             " rows, or choose another target."
         )
     with Progress("columns") as progress:
-        goal = describe_target(rows.column(target), task)
-        columns = tuple(_described(one, types, drop, rows.column(target)) for one in rows.columns if one.name != target)
+        column = rows.column(target)
+        goal = describe_target(column, task)
+        columns = tuple(_described(one, types, drop, column) for one in rows.columns if one.name != target)
         progress.step(message=f"{goal.task}: {sum(one.is_used for one in columns)} of {len(columns)} columns used")
     if not any(one.is_used for one in columns):
         raise InvalidData(_nothing_left(columns))
-    notes += _leaks(columns, types, rows, rows.column(target))
+    notes += _leaks(columns, types, rows, column)
     notes += _namesakes(columns, target)
     story = FitRecord(
         raw.source,
