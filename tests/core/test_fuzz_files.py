@@ -47,12 +47,17 @@ def test_every_estimator_is_among_them(seeds: Any) -> None:
     assert {public_name(kind) for _, kind in qed.all_estimators()} <= from_files
 
 
+KNOWN = {
+    *fuzz_methods.TARGETS,
+    *("X", "X_held", "raw_documents", "Y", "yt", "Z", "doc", "Xt", "T", "other", "i", "data"),
+}
+
+
 def test_every_method_has_its_arguments() -> None:
     """A public method that needs something unheard of is told to the one who calls them all."""
     for _, kind in qed.all_estimators():
         for name, needed in fuzz_methods.methods_of(kind):
-            known = (*fuzz_methods.TARGETS, "X", "X_held", "raw_documents", "Y", "yt", "Z", "doc", "Xt", "T", "other", "i", "data")
-            assert {*fuzz_methods.ARGUMENTS.get(name, needed)} <= {*known}, (kind.__name__, name)
+            assert {*fuzz_methods.ARGUMENTS.get(name, needed)} <= KNOWN, (kind.__name__, name)
 
 
 def test_mutated_files_never_surprise(seeds: Any) -> None:

@@ -16,11 +16,12 @@ from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import HeldOut, judge
 from qed.study._leaderboard import Comparison, Entry, cost_of_a_row
-from qed.study._model import TableModel, shuffled
+from qed.study._model import TableModel
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
 from qed.study._remarks import of_copies, of_few, of_leaks
 from qed.study._source import digest_of, read_table
 from qed.study._stage import Rows, fit_quietly
+from qed.study._table_pipeline import shuffled
 from qed.study._understand import understood, with_costs
 
 if TYPE_CHECKING:
