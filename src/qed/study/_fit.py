@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.core._events import Progress
+from qed.study._checked import Checked
 from qed.study._clock import Clock, seconds_of
 from qed.study._compare import compare, most_categories, row_limit
 from qed.study._contributions import BACKGROUND, SHARE, Contributions, contributions
@@ -47,14 +48,6 @@ MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
 SHUFFLE_SHARE = 0.05  # of the budget, for the importance of columns
 TRIAL_SHARE = 0.45  # of the time for two fits, the second of which has the rows kept aside besides
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What the independent checker said right after the fit."""
-
-    is_accepted: bool
-    words: str
 
 
 @dataclass(frozen=True, repr=False)
