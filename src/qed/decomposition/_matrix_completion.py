@@ -195,7 +195,7 @@ class MatrixCompletion(Transformer, allow_nan=True):
         """
         X = self._new_data(X)
         there = ~np.isnan(X)
-        return np.where(there, X, self.reconstruct(X).astype(X.dtype, copy=False))
+        return np.where(there, X, self._expected(X).astype(X.dtype, copy=False))
 
     def reconstruct(self, X: Any) -> Array:
         """Return what the model expects of all entries of rows, those that are there included.
@@ -210,7 +210,10 @@ class MatrixCompletion(Transformer, allow_nan=True):
         ndarray of shape (n, p)
             Doubles.
         """
-        x = np.asarray(self._new_data(X), dtype=np.float64)
+        return self._expected(self._new_data(X))
+
+    def _expected(self, X: Array) -> Array:
+        x = np.asarray(X, dtype=np.float64)
         there = ~np.isnan(x)
         return self._completed(np.where(there, x - self.mean_, 0.0), there) + self.mean_
 
