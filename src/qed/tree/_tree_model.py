@@ -20,6 +20,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.tree._categories import CategoryColumns
 from qed.tree._prune import PruningPath, pruning_path
 from qed.tree._structure import DecisionTree  # noqa: TC001  (names the type of an attribute)
 
@@ -48,7 +49,16 @@ def _fits_the_model(model: Any, tree: DecisionTree) -> str:
     if tree.value.shape[1:] != wanted:
         return f"should hold {wanted} values a node, and holds {tree.value.shape[1:]}"
     are_shares = labels is None or ((tree.value >= 0).all() and (np.abs(tree.value.sum(axis=2) - 1) <= 1e-6).all())
-    return "" if are_shares else "should hold shares of the labels in each node"
+    if not are_shares:
+        return "should hold shares of the labels in each node"
+    return "" if _asks_categories(model, tree) else "should ask about sets in columns of categories alone"
+
+
+def _asks_categories(model: Any, tree: DecisionTree) -> bool:
+    if not len(tree.by_set):
+        return True
+    mask = model._category_mask() if isinstance(model, CategoryColumns) else None  # noqa: SLF001
+    return mask is not None and bool(mask[tree.feature[tree.by_set]].all())
 
 
 class LeafStatistics(NamedTuple):
@@ -168,7 +178,7 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         return LeafStatistics(leaf, count, value, np.sqrt(variance / count[:, None]))
 
 
-class GrownTree(TreeModel):
+class GrownTree(CategoryColumns, TreeModel):
     """A tree that is grown greedily from the root."""
 
     _: KW_ONLY
@@ -206,6 +216,12 @@ class GrownTree(TreeModel):
         None,
         "Columns in which predictions may only rise (1) or fall (-1), other things equal; 0 for free ones: a number for each"
         " column, or a dict by names. For one target, or for two classes (the share of the second one); not for absolute errors.",
+    )
+
+    categorical_features: Any = param(
+        "from_dtype",
+        "Columns of categories, of which some go left: a mask, indices or names; 'from_dtype' for the columns of a frame that hold"
+        " words or categories; None for none. At most 255 a column; what the fit has not met counts as missing.",
     )
 
     max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)

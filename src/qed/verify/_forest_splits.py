@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.verify._category_sets import drawn_side, orders
 from qed.verify._cuts import Cuts, Sample
 from qed.verify._forest_nodes import RELATIVE, Nodes, number_of_rows, refuse
+from qed.verify._rows import holds_categories
 from qed.verify._seeds import columns_of_node, drawn_sides
 
 if TYPE_CHECKING:
@@ -152,6 +154,7 @@ def _open_leaves(model: Any, grown: Grown, bag: Bag, count: Array, fewest: int, 
 def _least(model: Any, number: int, grown: Grown, bag: Bag, nodes: Array, limits: tuple[int, float]) -> Array:
     """Return the least that a cut of the drawn columns leaves at each node, infinity if the limits allow none."""
     cuts, features = Cuts(bag.sample, *limits, len(nodes)), _looked_at(model, bag.X.shape[1])
+    by_category = holds_categories(model, bag.X.shape[1])
     place = np.full(len(grown.tree.feature), -1)
     place[nodes] = np.arange(len(nodes))
     for here, at in grown.levels:
@@ -164,8 +167,17 @@ def _least(model: Any, number: int, grown: Grown, bag: Bag, nodes: Array, limits
             if grown.tree.feature[node] >= 0 and grown.tree.feature[node] not in columns:
                 refuse(model, f"node {node} of tree {number} looks at a column that was not drawn for it")
             for j, column in zip(columns, _seen(model, bag, rows, np.array(columns), seed).T, strict=True):
-                cuts.add(int(place[node]), rows, column, bag.bounds.allowed(node, int(j)))
+                for seen in _as_cuts(model, bag, rows, j, seed) if by_category[j] else (column,):
+                    cuts.add(int(place[node]), rows, seen, bag.bounds.allowed(node, int(j)))
     return cuts.found()
+
+
+def _as_cuts(model: Any, bag: Bag, rows: Array, j: int, seed: int) -> list[Array]:
+    """Return a column of categories as columns whose cuts are its sets: the drawn one, or first parts of its orders."""
+    values = bag.X[rows, j]
+    if model._is_random:  # noqa: SLF001
+        return [drawn_side(values, seed, j)]
+    return orders(values, bag.sample.of(rows))
 
 
 def _seen(model: Any, bag: Bag, rows: Array, columns: Array, seed: int) -> Array:
