@@ -1196,9 +1196,8 @@ def grow_forest(
     classes are balanced within each tree, and the seed.
 
     Returns nodes of each tree; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left; by
-    leaf ``width`` values and the weight; by tree the decrease of the impurity of each column; the inner nodes that ask about sets of categories, and their sets
-    as in ``grow_tree``. Nodes are in the order of a walk
-    that goes left first.
+    leaf ``width`` values and the weight; by tree the decrease of the impurity of each column; the inner nodes that ask about sets
+    of categories, and their sets as in ``grow_tree``. Nodes are in the order of a walk that goes left first.
     """
 
 def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | None) -> NDArray[np.uint32]:
