@@ -49,16 +49,16 @@ def _fits_the_model(model: Any, tree: DecisionTree) -> str:
     if tree.value.shape[1:] != wanted:
         return f"should hold {wanted} values a node, and holds {tree.value.shape[1:]}"
     are_shares = labels is None or ((tree.value >= 0).all() and (np.abs(tree.value.sum(axis=2) - 1) <= 1e-6).all())
-    if not are_shares:
-        return "should hold shares of the labels in each node"
-    return "" if _asks_categories(model, tree) else "should ask about sets in columns of categories alone"
+    return _categories_fit(model, tree) if are_shares else "should hold shares of the labels in each node"
 
 
-def _asks_categories(model: Any, tree: DecisionTree) -> bool:
+def _categories_fit(model: Any, tree: DecisionTree) -> str:
+    """Say whether nodes ask about sets in other columns than those of categories."""
     if not len(tree.by_set):
-        return True
+        return ""
     mask = model._category_mask() if isinstance(model, CategoryColumns) else None  # noqa: SLF001
-    return mask is not None and bool(mask[tree.feature[tree.by_set]].all())
+    is_right = mask is not None and bool(mask[tree.feature[tree.by_set]].all())
+    return "" if is_right else "should ask about sets in columns of categories alone"
 
 
 class LeafStatistics(NamedTuple):

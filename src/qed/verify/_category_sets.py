@@ -14,8 +14,6 @@ import numpy as np
 from qed.verify._seeds import mixed, stream, uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from qed.verify._cuts import Sample
 
 Array = np.ndarray[Any, Any]
@@ -35,13 +33,13 @@ def goes_left(words: Array, value: Array, missing_left: bool) -> Array:
     return np.asarray(np.where(known & met[code], goes[code], missing_left))
 
 
-def check_set(words: Array, value: Array, refuse: Callable[[str], Any]) -> None:
-    """See that a set knows exactly the categories of its rows."""
+def set_problem(words: Array, value: Array) -> str:
+    """Say what is wrong with a set that should know exactly the categories of its rows; empty if nothing is."""
     goes, met = bits_of(words)
     expected = np.zeros(256, dtype=bool)
     expected[value[~np.isnan(value)].astype(np.intp)] = True
-    if not np.array_equal(met, expected) or (goes & ~met).any():
-        refuse("knows other categories than its rows have")
+    is_right = np.array_equal(met, expected) and not (goes & ~met).any()
+    return "" if is_right else "knows other categories than its rows have"
 
 
 def orders(column: Array, sample: Sample) -> list[Array]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._category_sets import bits_of, check_set, drawn_left, goes_left
+from qed.verify._category_sets import bits_of, drawn_left, goes_left, set_problem
 from qed.verify._names import called
 from qed.verify._rows import holds_categories
 from qed.verify._seeds import stream, uniform
@@ -159,7 +159,9 @@ def check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array
 def _check_drawn_set(model: Any, number: int, tree: Nodes, node: int, value: Array, seed: int) -> None:
     """See that a set knows the categories of its rows, and is the one that the seed draws where sets are drawn."""
     what = f"node {node} of tree {number}"
-    check_set(tree.sets[node], value, lambda why: refuse(model, f"{what} {why}"))
+    wrong = set_problem(tree.sets[node], value)
+    if wrong:
+        refuse(model, f"{what} {wrong}")
     if tree.threshold[node] != 0:
         refuse(model, f"{what} asks about categories and has a threshold")
     if model._is_random:  # noqa: SLF001

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._category_sets import check_set, goes_left, orders
+from qed.verify._category_sets import goes_left, orders, set_problem
 from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cut, mass_of
 from qed.verify._names import called
 from qed.verify._rows import holds_categories, read_data
@@ -306,7 +306,9 @@ def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array
     sets = dict(zip(np.asarray(tree.by_set).tolist(), tree.sets, strict=True))
     for node in set(sets) & set(np.unique(at).tolist()):
         own = rows.X[here[at == node], tree.feature[node]]
-        check_set(sets[node], own, lambda what, node=node: _refuse(model, f"node {node} {what}"))
+        wrong = set_problem(sets[node], own)
+        if wrong:
+            _refuse(model, f"node {node} {wrong}")
     _check_sides(model, tree, rows, here, at)
     by_threshold = ~np.isin(at, list(sets))
     here, at = here[by_threshold], at[by_threshold]
