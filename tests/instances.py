@@ -37,6 +37,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("SelectFdr", "SelectFpr", "SelectFwe"), lambda kind: kind(alpha=1.0)),
     "GenericUnivariateSelect": lambda kind: kind(mode="k_best", param=1),
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
+    "IterativeImputer": lambda kind: kind(tol=1.0, random_state=0),  # rounds that do not converge are warned about
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
     "QuadraticDiscriminantAnalysis": lambda kind: kind(
@@ -103,6 +104,8 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     # tables of the checks have few columns
     **dict.fromkeys(("SpectralBiclustering",), lambda kind: kind((3, 1), n_components=1, n_best=1, random_state=0)),
+    # one target has one direction
+    **dict.fromkeys(("CCA", "PLSCanonical", "PLSRegression", "PLSSVD"), lambda kind: kind(n_components=1)),
     "SpectralCoclustering": lambda kind: kind(2, random_state=0),
     "AffinityPropagation": lambda kind: kind(damping=0.9, max_iter=1000, random_state=0),
     "Birch": lambda kind: kind(threshold=0.1, n_clusters=2),
