@@ -160,7 +160,9 @@ class Birch(Clusterer, Transformer, sparse=True):
         for rows in _dense_blocks(X):
             require_sizes(type(self).__name__, rows)
             try:
-                tree, place = _kernels.grow_cf_tree(rows, tree, float(self.threshold), int(self.branching_factor))
+                # no node can have more entries than there are subclusters and rows: space is taken for no more
+                most = max(2, len(rows) + (0 if tree is None else len(tree[0])))
+                tree, place = _kernels.grow_cf_tree(rows, tree, float(self.threshold), min(self.branching_factor, most))
             except ValueError as error:
                 raise InvalidParameter(
                     f"The tree of this Birch cannot go on: {error}. Was branching_factor changed? Fit again."

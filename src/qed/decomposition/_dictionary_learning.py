@@ -294,5 +294,5 @@ def _gain_of_atoms(D: Array, U: Array, x: Array, *, positive: bool) -> float:
     for j in np.flatnonzero(A.diagonal() > 0):
         target = D[j] + (B[j] - A[j] @ D) / A[j, j]
         best = _best_atom(target, positive=positive)
-        gain += max(float(A[j, j]) / 2 * float(np.sum((D[j] - target) ** 2) - np.sum((best - target) ** 2)), 0.0)
+        gain += max(float(A[j, j]) / 2 * float(np.sum((D[j] - target) ** 2 - (best - target) ** 2)), 0.0)
     return gain
