@@ -81,7 +81,9 @@ class Birch(Clusterer, Transformer, sparse=True):
 
     subcluster_centers_: Array = fitted("Means of subclusters.", shape="(c, p)", length="at least 1")
     subcluster_labels_: Array = fitted("The cluster of each subcluster.", dtype="int", shape="(c,)", low=-1)
-    subcluster_counts_: Array = fitted("Rows of each subcluster.", shape="(c,)", low=1, answers=False)
+    subcluster_counts_: Array = fitted(
+        "Rows of each subcluster.", shape="(c,)", low=1, high=2**53, answers=False
+    )
     subcluster_squares_: Array = fitted(
         "Sums of squared distances of rows to the means of their subclusters.", shape="(c,)", low=0, answers=False
     )
@@ -221,7 +223,7 @@ class Birch(Clusterer, Transformer, sparse=True):
             return
         rows = int(self.subcluster_counts_.sum())
         self.certificate_ = ExactCertificate(
-            what=WHAT, rows=rows, rounding=min(64 * (self.subcluster_centers_.shape[1] + rows) * UNIT, 2.0**-35)
+            what=WHAT, rows=rows, rounding=min(64 * float(self.subcluster_centers_.shape[1] + rows) * UNIT, 2.0**-35)
         )
 
     def _n_features_out(self) -> int:

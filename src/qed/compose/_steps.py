@@ -168,7 +168,7 @@ class NamedParts(Estimator):
         """Return names and models; nothing if the list is none yet, which ``fit`` will say."""
         try:
             return [(part[0], part[1]) for part in getattr(self, self._list)]
-        except (TypeError, IndexError):
+        except (TypeError, LookupError):
             return []
 
 

@@ -59,7 +59,8 @@ class DictionaryLearning(Transformer):
     -----
     Codes are lowered by exact steps along single entries for all rows at once, told by products with the atoms alone; then each
     atom in turn moves to its best place within the ball. Neither step raises the objective. Rows are not centred. Codes and atoms
-    have a sign in common: the largest entry of each atom is positive, unless codes or atoms may not be negative.
+    have a sign and an order in common: the largest entry of each atom is positive, unless codes or atoms may not be negative, and
+    the atom along which rows are longest is the first.
 
     ``fit_algorithm`` chooses nothing: both of scikit-learn's solve the same problem. ``transform`` gives the codes of
     ``transform_algorithm``, as in `sparse_encode`.
@@ -147,8 +148,10 @@ class DictionaryLearning(Transformer):
         if not self.positive_code and not self.positive_dict:
             turned = np.where(D[np.arange(len(D)), np.argmax(np.abs(D), axis=1)] < 0, -1.0, 1.0)
             D, U = D * turned[:, None], U * turned
-        self.components_ = D
-        self._certify(x, U, squares, outcome, seen)
+        along = _kernels.product(x, np.ascontiguousarray(D.T))
+        order = np.argsort(-np.sum(along**2, axis=0), kind="stable")
+        self.components_ = np.ascontiguousarray(D[order])
+        self._certify(x, np.ascontiguousarray(U[:, order]), squares, outcome, seen)
         if outcome == "interrupted":
             raise KeyboardInterrupt
         return self

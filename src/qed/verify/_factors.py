@@ -46,7 +46,7 @@ def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y:
         null = float(np.sum(x * x)) / 2
     else:
         steps = getattr(model, "transform_max_iter", None) or model.max_iter
-        W = _multiplied_codes(x, H, beta, (on_W * ratio, on_W * (1 - ratio)), steps)
+        W = multiplied_codes(x, H, beta, (on_W * ratio, on_W * (1 - ratio)), steps)
         error = _divergence(x, W @ H, beta)
         after = _multiplied_components(x, W, H, beta, (on_H * ratio, on_H * (1 - ratio)))
         gap = error + _penalty(H, on_H, ratio) - _divergence(x, W @ after, beta) - _penalty(after, on_H, ratio)
@@ -148,7 +148,8 @@ def _exponent(beta: float) -> float:
     return 1 / (2 - beta) if beta < 1 else 1.0 if beta <= 2 else 1 / (beta - 1)
 
 
-def _multiplied_codes(x: Array, H: Array, beta: float, penalty: tuple[float, float], steps: int) -> Array:
+def multiplied_codes(x: Array, H: Array, beta: float, penalty: tuple[float, float], steps: int) -> Array:
+    """Take multiplicative steps from equal codes."""
     k = len(H)
     W = np.sqrt(np.maximum(x.mean(axis=1, keepdims=True), FLOOR) / k) * np.ones((1, k))
     for _ in range(steps):
@@ -183,13 +184,16 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
     objective = float(np.sum(rest * rest)) / 2 + alpha * float(np.sum(np.abs(U)))
     gap = 0.0
     for j in range(len(D)):
-        use = float(U[:, j] @ U[:, j])
-        if use > 0:
-            best = D[j] + U[:, j] @ rest / use
+        square = float(U[:, j] @ U[:, j])
+        if square > 0:
+            best = D[j] + U[:, j] @ rest / square
             place = np.maximum(best, 0.0) if model.positive_dict else best
             place = place / max(float(np.linalg.norm(place)), 1.0)
-            gap += max(use / 2 * float(np.sum((D[j] - best) ** 2 - (place - best) ** 2)), 0.0)
+            gap += max(square / 2 * float(np.sum((D[j] - best) ** 2 - (place - best) ** 2)), 0.0)
     near = NEAR * max(null, objective)
+    along = np.sum((x @ D.T) ** 2, axis=0)
+    if not np.all(np.diff(along) <= 1e-9 * float(np.sum(along))):
+        refuse(model, "its atoms are not in the order of the lengths of rows along them")
     step = "change of a single entry of the codes or of a single atom"
     require_stated(model, certificate, step, (objective, null, gap), near)
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)
