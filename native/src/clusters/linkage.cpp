@@ -5,16 +5,18 @@
 #include <memory>
 #include <vector>
 
-#include "qed/neighbors/measure_rows.hpp"
-#include "qed/neighbors/neighbor_walk.hpp"
+#include "qed/machine/elementary.hpp"
 #include "qed/machine/parallel.hpp"
 #include "qed/machine/scratch.hpp"
+#include "qed/neighbors/measure_rows.hpp"
+#include "qed/neighbors/neighbor_walk.hpp"
 
 namespace qed {
 namespace {
 
 constexpr Index kChunkOctets = 1024;  // octets of a block of work: a few tens of microseconds
 constexpr Index kColumnAhead = 24;    // entries of a column that are fetched before they are written
+constexpr Index kBlock = 64;          // slots whose least value is known: the root of some thousands of them
 
 Index at(std::size_t i) noexcept {
     return static_cast<Index>(i);
@@ -23,15 +25,33 @@ std::size_t place(Index i) noexcept {
     return static_cast<std::size_t>(i);
 }
 
+double least_lane(Vector<double> values) noexcept {
+    double least = values[0];
+    for (int lane = 1; lane < kLanes<double>; ++lane) {
+        least = std::min(least, values[lane]);
+    }
+    return least;
+}
+
+/// The least of a block of values.
+double least_of(const double* values) noexcept {
+    Vector<double> least = load(values);
+    for (Index i = kLanes<double>; i < kBlock; i += kLanes<double>) {
+        least = minimum(least, load(values + i));
+    }
+    return least_lane(least);
+}
+
 /// Clusters in slots. A space measures one of them against all (`scan`, infinite for itself and for slots that are
-/// empty), joins two (`merge`, into the first), and closes gaps (`compact`).
+/// empty), joins two (`merge`, into the first), and closes gaps (`compact`). Arrays of slots end with a whole block,
+/// infinite behind the last slot.
 template <class Space>
 class Agglomeration {
   public:
     Agglomeration(Space& space, Index rows, const Merges& out)
         : space_(space), rows_(rows), slots_(rows), out_(out), id_(place(rows)), slot_(place(2 * rows), -1),
-          size_(place(rows), 1), near_(place(rows)), far_(place(round_up(rows, kOctet)), kFar),
-          value_(place(round_up(rows, kOctet)), kFar) {
+          size_(place(rows), 1), near_(place(round_up(rows, kBlock))), far_(place(round_up(rows, kBlock)), kFar),
+          least_(place(blocks_of(rows, kBlock))), value_(place(round_up(rows, kBlock)), kFar) {
         for (Index i = 0; i < rows; ++i) {
             id_[place(i)] = slot_[place(i)] = i;
         }
@@ -40,11 +60,14 @@ class Agglomeration {
     void begin(const Nearest* nearest) {
         for (Index i = 0; i < rows_; ++i) {
             if (nearest != nullptr) {
-                near_[place(i)] = nearest->id[i];
+                near_[place(i)] = static_cast<double>(nearest->id[i]);
                 far_[place(i)] = space_.height_inverse(nearest->distance[i]);
             } else {
                 renew(i);
             }
+        }
+        for (Index block = 0; block < at(least_.size()); ++block) {
+            summarise(block);
         }
     }
 
@@ -52,7 +75,7 @@ class Agglomeration {
         Index alive = rows_;
         for (Index step = 0; step + 1 < rows_; ++step) {
             const Index a = closest();
-            const Index b = slot_[place(near_[place(a)])];
+            const Index b = nearest_slot(a);
             write(step, a, b);
             space_.merge(a, b, size_[place(a)], size_[place(b)]);
             slot_[place(id_[place(a)])] = slot_[place(id_[place(b)])] = -1;
@@ -60,7 +83,7 @@ class Agglomeration {
             id_[place(a)] = rows_ + step;
             slot_[place(rows_ + step)] = a;
             id_[place(b)] = -1;
-            far_[place(b)] = kFar;
+            put(b, kFar);
             --alive;
             parallel_for(1, [](Index /*block*/) {});  // interrupts are noticed here
             if (alive > 1) {
@@ -73,34 +96,65 @@ class Agglomeration {
     }
 
   private:
-    /// The slot whose nearest cluster is nearest of all, and is still there.
+    void summarise(Index block) noexcept { least_[place(block)] = least_of(far_.data() + block * kBlock); }
+
+    void put(Index slot, double value) noexcept {
+        far_[place(slot)] = value;
+        summarise(slot / kBlock);
+    }
+
+    /// Where the nearest cluster of a slot is, or was: -1 if it has been merged.
+    [[nodiscard]] Index nearest_slot(Index slot) const noexcept {
+        return slot_[static_cast<std::size_t>(near_[place(slot)])];
+    }
+
+    /// The first slot whose nearest cluster is nearest of all, and is still there.
     Index closest() {
         for (;;) {
-            const Index a = at(static_cast<std::size_t>(std::min_element(far_.begin(), far_.begin() + slots_) - far_.begin()));
-            if (slot_[place(near_[place(a)])] >= 0) {
+            const auto block = std::min_element(least_.begin(), least_.end()) - least_.begin();
+            const Index a = first_of(far_.data(), block, *(least_.begin() + block));
+            if (nearest_slot(a) >= 0) {
                 return a;
             }
             renew(a);
         }
     }
 
+    static Index first_of(const double* values, Index block, double value) noexcept {
+        const double* begin = values + block * kBlock;
+        return block * kBlock + (std::find(begin, begin + kBlock, value) - begin);
+    }
+
     /// Finds the nearest cluster of a slot anew.
     void renew(Index a) {
         space_.scan(a, size_.data(), value_.data());
-        const auto best = std::min_element(value_.begin(), value_.begin() + slots_);
-        near_[place(a)] = id_[static_cast<std::size_t>(best - value_.begin())];
-        far_[place(a)] = *best;
+        double least = kFar;
+        Index where = 0;
+        for (Index block = 0; block < blocks_of(slots_, kBlock); ++block) {
+            if (const double value = least_of(value_.data() + block * kBlock); value < least) {
+                least = value;
+                where = block;
+            }
+        }
+        near_[place(a)] = static_cast<double>(id_[place(first_of(value_.data(), where, least))]);
+        put(a, least);
     }
 
     /// Measures a new cluster against all, which may find it nearer than what they knew.
     void welcome(Index a) {
         renew(a);
-        const Index id = id_[place(a)];
-        for (Index x = 0; x < slots_; ++x) {
-            if (value_[place(x)] < far_[place(x)] && x != a) {
-                far_[place(x)] = value_[place(x)];
-                near_[place(x)] = id;
+        const Vector<double> id = splat(static_cast<double>(id_[place(a)]));
+        for (Index block = 0; block < blocks_of(slots_, kBlock); ++block) {
+            Vector<double> least = splat(kFar);
+            for (Index x = block * kBlock; x < (block + 1) * kBlock; x += kLanes<double>) {
+                const Vector<double> value = load(value_.data() + x);
+                const Vector<double> before = load(far_.data() + x);
+                const Vector<double> now = minimum(value, before);
+                store(far_.data() + x, now);
+                least = minimum(least, now);
+                store(near_.data() + x, value < before ? id : load(near_.data() + x));
             }
+            least_[place(block)] = least_lane(least);
         }
     }
 
@@ -130,6 +184,10 @@ class Agglomeration {
         slots_ = at(kept.size());
         std::fill(far_.begin() + slots_, far_.end(), kFar);
         std::fill(value_.begin() + slots_, value_.end(), kFar);
+        least_.resize(place(blocks_of(slots_, kBlock)));
+        for (Index block = 0; block < at(least_.size()); ++block) {
+            summarise(block);
+        }
     }
 
     Space& space_;
@@ -139,8 +197,9 @@ class Agglomeration {
     std::vector<Index> id_;
     std::vector<Index> slot_;
     std::vector<Index> size_;
-    std::vector<Index> near_;
+    std::vector<double> near_;   // numbers of clusters, as doubles, which are chosen in vectors
     std::vector<double> far_;
+    std::vector<double> least_;  // of each block of far_
     std::vector<double> value_;
 };
 
@@ -225,42 +284,40 @@ class Centroids {
     std::vector<double> query_;
 };
 
-/// A square matrix of distances between clusters; columns of empty slots are infinite.
+/// A square matrix of distances between clusters; columns of empty slots hold anything.
 class Square {
   public:
     Square(double* values, Index slots, Index stride, Linkage linkage)
-        : values_(values), slots_(slots), stride_(stride), linkage_(linkage) {}
+        : values_(values), slots_(slots), stride_(stride), linkage_(linkage), empty_(place(slots), 0.0) {}
 
     void scan(Index slot, double* values) const {
-        std::copy_n(values_ + slot * stride_, slots_, values);
+        const double* own = values_ + slot * stride_;
+        for (Index x = 0; x < slots_; ++x) {
+            values[x] = empty_[place(x)] > 0 ? kFar : own[x];
+        }
         values[slot] = kFar;
     }
 
     void merge(Index a, Index b, Index size_a, Index size_b) {
         double* own = values_ + a * stride_;
-        double* other = values_ + b * stride_;
+        const double* other = values_ + b * stride_;
         const double share = linkage_ == Linkage::weighted
                                  ? 0.5
                                  : static_cast<double>(size_b) / static_cast<double>(size_a + size_b);
-        for (Index x = 0; x < slots_; ++x) {
-            if (linkage_ == Linkage::complete) {
-                own[x] = std::max(own[x], other[x]);
-            } else if (linkage_ == Linkage::single) {
-                own[x] = std::min(own[x], other[x]);
-            } else if (own[x] < kFar) {
-                own[x] += share * (other[x] - own[x]);
-            }
+        if (linkage_ == Linkage::complete) {
+            combine(own, other, [](double mine, double its) { return its > mine ? its : mine; });
+        } else if (linkage_ == Linkage::single) {
+            combine(own, other, [](double mine, double its) { return its < mine ? its : mine; });
+        } else {
+            combine(own, other, [share](double mine, double its) { return mine + share * (its - mine); });
         }
-        own[a] = own[b] = kFar;
+        empty_[place(b)] = 1.0;
         for (Index x = 0; x < slots_; ++x) {
             if (x + kColumnAhead < slots_) {
                 __builtin_prefetch(values_ + (x + kColumnAhead) * stride_ + a, 1);
-                __builtin_prefetch(values_ + (x + kColumnAhead) * stride_ + b, 1);
             }
             values_[x * stride_ + a] = own[x];
-            values_[x * stride_ + b] = kFar;
         }
-        std::fill_n(other, slots_, kFar);
     }
 
     void compact(const std::vector<Index>& kept) {
@@ -272,13 +329,22 @@ class Square {
             }
         }
         slots_ = at(kept.size());
+        empty_.assign(kept.size(), 0.0);
     }
 
   private:
+    template <class Rule>
+    void combine(double* own, const double* other, Rule rule) const noexcept {
+        for (Index x = 0; x < slots_; ++x) {
+            own[x] = rule(own[x], other[x]);
+        }
+    }
+
     double* values_;
     Index slots_;
     Index stride_;
     Linkage linkage_;
+    std::vector<double> empty_;
 };
 
 class Given : public Square {
@@ -290,16 +356,17 @@ class Given : public Square {
 };
 
 /// Clusters known by their rows, and from some point on by a matrix. The distance of two clusters is the largest of
-/// their rows' (complete), or their sum, each times the shares of both rows (average, weighted).
+/// their rows' (complete), or their sum, each times the shares of both rows (average, weighted). Until there is a matrix
+/// the slot of a cluster is one of its rows; the other rows are listed as absorbed.
 template <class M>
 class Members {
   public:
     Members(const NeighborIndex& index, const double* x, Exponent power, Linkage linkage)
-        : index_(index), x_(x), power_(power), linkage_(linkage), slots_(index.rows), slot_(place(index.rows)),
-          share_(place(index.rows), 1.0), next_(place(index.rows), -1), head_(place(index.rows)), last_(place(index.rows)),
+        : index_(index), x_(x), power_(power), linkage_(linkage), slot_(place(index.rows)),
+          share_(place(index.rows), 1.0), next_(place(index.rows), -1), last_(place(index.rows)),
           row_(place(round_up(index.rows, kOctet))) {
-        for (Index i = 0; i < slots_; ++i) {
-            slot_[place(i)] = head_[place(i)] = last_[place(i)] = i;
+        for (Index i = 0; i < index.rows; ++i) {
+            slot_[place(i)] = last_[place(i)] = i;
         }
     }
 
@@ -323,33 +390,25 @@ class Members {
         const double both = static_cast<double>(size_a + size_b);
         scale(a, linkage_ == Linkage::weighted ? 0.5 : static_cast<double>(size_a) / both);
         scale(b, linkage_ == Linkage::weighted ? 0.5 : static_cast<double>(size_b) / both);
-        for (Index i = head_[place(b)]; i >= 0; i = next_[place(i)]) {
+        for (Index i = b; i >= 0; i = next_[place(i)]) {
             slot_[place(i)] = a;
         }
-        next_[place(last_[place(a)])] = head_[place(b)];
+        next_[place(last_[place(a)])] = b;
         last_[place(a)] = last_[place(b)];
-        head_[place(b)] = -1;
+        absorbed_.push_back(b);
     }
 
     void compact(const std::vector<Index>& kept) {
         if (matrix_) {
             matrix_->compact(kept);
-            return;
+        } else {
+            fill(kept);
         }
-        for (std::size_t to = 0; to < kept.size(); ++to) {
-            head_[to] = head_[place(kept[to])];
-            last_[to] = last_[place(kept[to])];
-            for (Index i = head_[to]; i >= 0; i = next_[place(i)]) {
-                slot_[place(i)] = at(to);
-            }
-        }
-        slots_ = at(kept.size());
-        fill();
     }
 
   private:
     void scale(Index slot, double factor) {
-        for (Index i = head_[place(slot)]; i >= 0; i = next_[place(i)]) {
+        for (Index i = slot; i >= 0; i = next_[place(i)]) {
             share_[place(i)] *= factor;
         }
     }
@@ -357,52 +416,61 @@ class Members {
     /// values[x] = distance of a cluster to each slot; `row` is room for the distances of one row.
     void measure(Index slot, double* values, double* row) const {
         const bool is_largest = linkage_ == Linkage::complete;
-        std::fill_n(values, slots_, is_largest ? -1.0 : 0.0);
-        for (Index a = head_[place(slot)]; a >= 0; a = next_[place(a)]) {
+        const double* shares = share_.data();
+        std::fill_n(values, index_.rows, 0.0);
+        for (Index a = slot; a >= 0; a = next_[place(a)]) {
             measure_row<M>(index_, x_ + a * index_.columns, power_, row);
-            const double own = share_[place(a)];
+            const double own = shares[a];
             if (is_largest) {
                 for (Index i = 0; i < index_.rows; ++i) {
+                    values[i] = row[i] > values[i] ? row[i] : values[i];
+                }
+                for (const Index i : absorbed_) {
                     double& value = values[slot_[place(i)]];
                     value = std::max(value, row[i]);
                 }
             } else {
                 for (Index i = 0; i < index_.rows; ++i) {
-                    values[slot_[place(i)]] += own * share_[place(i)] * row[i];
+                    values[i] += own * shares[i] * row[i];
+                }
+                for (const Index i : absorbed_) {
+                    values[slot_[place(i)]] += own * shares[i] * row[i];
                 }
             }
         }
-        for (Index s = 0; s < slots_; ++s) {
-            if (head_[place(s)] < 0) {
-                values[s] = kFar;
-            }
+        for (const Index i : absorbed_) {
+            values[i] = kFar;
         }
     }
 
-    void fill() {
-        memory_.reset(new double[place(slots_ * slots_)]);
+    void fill(const std::vector<Index>& kept) {
+        const Index slots = at(kept.size());
+        memory_ = std::make_unique<ScratchArray<double>>(slots * slots);
         const Effort effort(static_cast<double>(index_.rows) * static_cast<double>(index_.rows * (index_.columns + 4)));
-        parallel_for(slots_, [&](Index slot) {
+        parallel_for(slots, [&](Index slot) {
             const ScratchArray<double> row(round_up(index_.rows, kOctet));
-            double* values = memory_.get() + slot * slots_;
-            measure(slot, values, row.get());
-            values[slot] = kFar;
+            const ScratchArray<double> values(index_.rows);
+            measure(kept[place(slot)], values.get(), row.get());
+            double* into = memory_->get() + slot * slots;
+            for (Index x = 0; x < slots; ++x) {
+                into[x] = values[kept[place(x)]];
+            }
+            into[slot] = kFar;
         });
-        matrix_ = std::make_unique<Square>(memory_.get(), slots_, slots_, linkage_);
+        matrix_ = std::make_unique<Square>(memory_->get(), slots, slots, linkage_);
     }
 
     const NeighborIndex& index_;
     const double* x_;
     Exponent power_;
     Linkage linkage_;
-    Index slots_;
     std::vector<Index> slot_;
     std::vector<double> share_;
     std::vector<Index> next_;
-    std::vector<Index> head_;
     std::vector<Index> last_;
+    std::vector<Index> absorbed_;
     std::vector<double> row_;
-    std::unique_ptr<double[]> memory_;
+    std::unique_ptr<ScratchArray<double>> memory_;
     std::unique_ptr<Square> matrix_;
 };
 

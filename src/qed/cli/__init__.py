@@ -9,6 +9,7 @@ error is one JSON object too: ``{"error": sentence, "code": number}``.
     _parser            which commands there are: one module and one line each
     _screen            terminal, pipe, JSON, silence
     _files             whole files or none
+    _table_words       what commands that begin with a table share
     _fit, _predict     qed fit, qed predict
     _explain           qed explain
     _verify, _compare  qed verify, qed compare

@@ -23,10 +23,11 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     """Compare, and say which is better, by how much, and how sure that is."""
     from dataclasses import asdict, replace  # noqa: PLC0415
 
-    from qed.study import load, read_table, versus  # noqa: PLC0415
+    from qed.study import read_table, versus  # noqa: PLC0415
+    from qed.study._model import load_predictor  # noqa: PLC0415
     from qed.study._source import digest_of  # noqa: PLC0415
 
-    first, second = load(options.model), load(options.other)
+    first, second = load_predictor(options.model), load_predictor(options.other)
     table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
     found = versus(first, second, replace(table, digest=digest_of(options.data)))
     screen.say(f"{found.measure} on {found.n_rows:,} rows, paired", "bold")

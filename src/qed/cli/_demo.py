@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.cli._files import write_whole
-from qed.cli._fit import _write, facts, show
+from qed.cli._fit import facts, show
+from qed.cli._table_words import write_text
 from qed.core import CertificateError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     study.model.save(model_file)
     show(study, screen)
     text = study_report(study, model_file="model.qed", title=title).html()
-    write_whole(str(page), lambda path: _write(path, text), replace=True)
+    write_whole(str(page), lambda path: write_text(path, text), replace=True)
 
     screen.say(f"\n$ qed verify {model_file} {data}", "cyan")
     load(model_file).verify(data)

@@ -10,6 +10,7 @@ import numpy as np
 from qed.cli._files import require_free, write_whole
 from qed.cli._parser import add_source
 from qed.cli._predict import require_columns
+from qed.cli._table_words import write_text
 from qed.core import InvalidParameter
 
 if TYPE_CHECKING:
@@ -41,14 +42,15 @@ def arguments(made: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Explain, and write a page or answer in JSON."""
     from qed import listen  # noqa: PLC0415
-    from qed.study import load, read_table  # noqa: PLC0415
+    from qed.study import read_table  # noqa: PLC0415
+    from qed.study._model import load_predictor  # noqa: PLC0415
 
     if options.rows < 1:
         raise InvalidParameter(f"--rows {options.rows}: at least one row must be explained.")
     out = options.out or (None if options.json else PAGE)  # JSON alone is an answer too
     if out is not None:
         require_free(out, force=options.force, flag="--out")
-    model = load(options.model)
+    model = load_predictor(options.model)
     table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
     require_columns(model, table, allow=options.allow_missing)
     against = None
@@ -75,11 +77,7 @@ def _write_page(model: Any, found: Explanation, out: str, options: argparse.Name
 
     source, against = (Path(path).name if path else "" for path in (options.data, options.against))
     page = explanation_report(model, found, source=source, against=against).html()
-    write_whole(out, lambda path: _write(path, page), replace=options.force)
-
-
-def _write(path: Path, page: str) -> None:
-    path.write_text(page, encoding="utf-8")
+    write_whole(out, lambda path: write_text(path, page), replace=options.force)
 
 
 def _sizes(found: Explanation) -> Any:

@@ -70,6 +70,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     table = TableBlocks(options.data, wanted, table=options.table, query=options.query, encoding=options.encoding)
     require_columns(model, table, allow=options.allow_missing)
     found = _columns(model, table, options)
+    for name in set(wanted) & set(found):
+        raise InvalidParameter(f"--keep {name}: what the model gives has that name. Rename the column.")
     columns = {**_kept(table, wanted), **found}
     if options.outside:
         columns["outside"] = ["; ".join(model.strange.get(row, ())) for row in range(table.n_rows)]
@@ -152,8 +154,10 @@ def _counted(strange: dict[int, list[str]]) -> dict[str, Any]:
 def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
     """Return the prediction, and for classes their probabilities, for numbers an interval where one is asked for."""
     from qed.study._losses import decided  # noqa: PLC0415
-    from qed.study._model import typed_classes  # noqa: PLC0415
+    from qed.study._model import TableModel, typed_classes  # noqa: PLC0415
 
+    if not isinstance(model, TableModel):
+        return _outputs(model, table, options)
     if options.threshold is not None and (model.sheet.target.task != "binary" or not 0 <= options.threshold <= 1):
         raise InvalidParameter(
             f"--threshold {options.threshold:g}: it is a probability between 0 and 1, for models of two classes."
@@ -176,6 +180,17 @@ def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
     found: Columns = {"prediction": typed_classes(target)[decided(shares, target)]}
     if not options.no_probabilities:
         found |= {f"probability_{label}": shares[:, at] for at, label in enumerate(model.classes_)}
+    return found
+
+
+def _outputs(model: Any, table: Any, options: argparse.Namespace) -> Columns:
+    """Return clusters, coordinates or anomaly scores."""
+    for flag, is_said in (("--threshold", options.threshold is not None), ("--intervals", options.intervals)):
+        if is_said:
+            raise InvalidParameter(f"{flag}: this is a model of {model.sheet.output.task}, which has none.")
+    found: Columns = model.outputs(table)
+    if options.no_probabilities:
+        found = {name: one for name, one in found.items() if not name.startswith("probability_")}
     return found
 
 

@@ -153,8 +153,8 @@ def _check_common(state: dict[str, Any]) -> None:
     requests = state.get("_metadata_requests", {})
     if not conforms(requests, dict[str, dict[str, bool | str | None]]):
         raise _Wrong(f"_metadata_requests should say what each method asks for, and is {_shown(requests)}")
-    for name, kind in (("held_out_", "held-out"), ("sheet_", "study-sheet")):
-        if name in state and not (is_record(state[name]) and state[name].record_name == kind):
+    for name, kinds in (("held_out_", ("held-out",)), ("sheet_", ("study-sheet", "study-unsupervised"))):
+        if name in state and not (is_record(state[name]) and state[name].record_name in kinds):
             raise _Wrong(f"{name} should be a record, and is {_shown(state[name])}")
 
 

@@ -23,6 +23,8 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
     _judge, _effects   the winner on rows it has not seen; how its answer moves with a column
     _weights           its coefficients under names that people know
     _fit, _model       the whole way; the model at its end
+    _describe_table, _table_pipeline    what models with and without a target share
+    _unsupervised_model                 clusters, coordinates or anomaly scores of rows
     _compare_models    two models on the same rows
 """
 

@@ -59,7 +59,7 @@ def unit_of(name: str) -> str:
     return last if "_" in name and last in _UNITS else ""
 
 
-def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> ColumnSchema:
+def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn | None) -> ColumnSchema:
     """Decide what a column is.
 
     Parameters
@@ -68,8 +68,8 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> C
         The column.
     said : mapping of str to str
         What the user says about columns, by name.
-    target : RawColumn
-        What is to be predicted, to recognise a copy of it.
+    target : RawColumn or None
+        What is to be predicted, to recognise a copy of it; None where nothing is.
     """
     n = max(1, len(column))
     missing = float(np.count_nonzero(column.gaps)) / n
@@ -201,7 +201,9 @@ def _written_as(column: RawColumn, word: str) -> tuple[str, str]:
     return kind, f"{kind}s, as you said"
 
 
-def _seen(column: RawColumn, counts: Array, words: list[str], distinct: int, target: RawColumn) -> tuple[str, str]:  # noqa: PLR0911  one line per kind
+def _seen(  # noqa: PLR0911  one line per kind
+    column: RawColumn, counts: Array, words: list[str], distinct: int, target: RawColumn | None
+) -> tuple[str, str]:
     present = len(column) - int(np.count_nonzero(column.gaps))
     if column.kind == "nested":
         return "nested", f"{column.notes[0] if column.notes else 'nested values'}, which cannot be used"
@@ -209,7 +211,7 @@ def _seen(column: RawColumn, counts: Array, words: list[str], distinct: int, tar
         return "constant", "no entry at all"
     if distinct == 1 and present == len(column):
         return "constant", f"always {words[0][:40]!r}"
-    if _is_copy(column, distinct, target):
+    if target is not None and _is_copy(column, distinct, target):
         return "copy", f"says the same as the target {target.name!r} in every row"
     if column.kind == "truth":
         return "yes/no", "true or false"

@@ -11,8 +11,9 @@ import numpy as np
 from qed.core import InvalidData
 from qed.study._encode import encode
 from qed.study._losses import row_losses
-from qed.study._model import sound_parts, usable_rows
+from qed.study._model import usable_rows
 from qed.study._source import digest_of, read_table
+from qed.study._table_pipeline import sound_parts
 from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import platform
 import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from qed.core import CertificateError, InvalidData, InvalidParameter, __version__
+from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
 from qed.study._column_types import describe, said_form
 from qed.study._compare import compare, most_categories, row_limit
 from qed.study._contributions import BACKGROUND, SHARE, Contributions, contributions
+from qed.study._describe_table import begin_record, describe_column, doubts, read_as_said, require_used
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
 from qed.study._leaderboard import Comparison, Entry, cost_of_a_row
-from qed.study._model import TableModel, shuffled, usable_rows
+from qed.study._model import TableModel, usable_rows
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
-from qed.study._schema import ColumnSchema, FitRecord, TableSchema, TargetSchema, words_array
+from qed.study._schema import ColumnSchema, TableSchema, TargetSchema
 from qed.study._source import digest_of, read_table
 from qed.study._stage import Rows, fit_quietly
+from qed.study._table_pipeline import shuffled
 from qed.study._task import describe_target
 
 if TYPE_CHECKING:
@@ -215,9 +216,7 @@ def _understood(
 ) -> tuple[TableSchema, RawTable, Array]:
     """Decide task and columns; return them with the rows that have a target."""
     raw.column(target, "target column", InvalidParameter)
-    for name in (*types, *drop):
-        raw.column(name, error=InvalidParameter)
-    raw = replace(raw, columns=tuple(one.read_as(said_form(one.name, types)) for one in raw.columns))
+    raw = read_as_said(raw, types, drop)
     column = raw.column(target)
     if target in drop or (target in types and not said_form(target, types)):
         raise InvalidParameter(f"{target!r} is the target: say what it is with --task, and do not drop it.")
@@ -228,7 +227,7 @@ def _understood(
     if lost:
         notes.append(f"{lost:,} row{'s' if lost > 1 else ''} without {target!r} left out.")
     notes += [f"The target {target!r}: {note}." for note in column.notes if "counted as missing" in note]
-    notes += _doubts(raw, drop)
+    notes += doubts(raw, drop)
     if rows.n_rows < FEWEST_ROWS:
         raise InvalidData(
             f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check. Add"
@@ -236,52 +235,19 @@ def _understood(
         )
     with Progress("columns") as progress:
         goal = describe_target(rows.column(target), task)
-        columns = tuple(_described(one, types, drop, rows.column(target)) for one in rows.columns if one.name != target)
+        columns = tuple(
+            describe_column(one, types, drop, rows.column(target)) for one in rows.columns if one.name != target
+        )
         progress.step(message=f"{goal.task}: {sum(one.is_used for one in columns)} of {len(columns)} columns used")
-    if not any(one.is_used for one in columns):
-        raise InvalidData(_nothing_left(columns))
+    if not columns:
+        raise InvalidData("The target is the only column, so there is nothing to predict it from.")
+    require_used(columns, purpose="to predict from")
     notes += _leaks(columns, types, rows, rows.column(target))
     notes += _namesakes(columns, target)
-    story = FitRecord(
-        raw.source,
-        digest,
-        raw.n_rows,
-        rows.n_rows,
-        rows.n_rows,
-        0,
-        seed,
-        clock.budget,
-        0.0,
-        "",
-        command,
-        {},
-        {"qed": __version__, "python": platform.python_version(), "numpy": np.__version__},
-        tuple(notes),
-        False,
-    )
+    story = begin_record(raw, rows.n_rows, seed=seed, digest=digest, command=command, clock=clock, notes=notes)
     sheet = TableSchema(columns, goal, story)
     _, y = usable_rows(rows, sheet)
     return sheet, rows, y
-
-
-def _nothing_left(columns: Sequence[ColumnSchema]) -> str:
-    """Say of every column why it is not used, and how to use it all the same."""
-    if not columns:
-        return "The target is the only column, so there is nothing to predict it from."
-    why = "; ".join(f"{one.name[:40]!r} is left out ({one.kind}: {one.reason[:60]})" for one in columns[:4])
-    more = f"; and {len(columns) - 4} more" if len(columns) > 4 else ""
-    return f"No column is left to predict from: {why}{more}. Say what a column is with --types {columns[0].name[:40]}=number."
-
-
-def _doubts(raw: RawTable, drop: Sequence[str]) -> list[str]:
-    """Say what was read in one of two ways, and how to have it the other way."""
-    other = {"month first": "day-first", "decimal point": "decimal-comma"}
-    return [
-        f"Column {one.name!r}: {one.doubt}. If that is wrong, say --types"
-        f" {shlex.quote(one.name + '=' + other[one.form.split('; ')[-1]])}."
-        for one in raw.columns
-        if one.doubt and one.name not in drop
-    ]
 
 
 def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawTable, target: RawColumn) -> list[str]:
@@ -313,12 +279,6 @@ def _namesakes(columns: Sequence[ColumnSchema], target: str) -> list[str]:
     listed = ", ".join(repr(name) for name in found[:5])
     verb = "is" if len(found) == 1 else "are"
     return [f"{listed} {verb} called after the target: made of it, or known only after it? Then leave out with --drop."]
-
-
-def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], target: Any) -> ColumnSchema:
-    if column.name in drop:
-        return ColumnSchema(column.name, "dropped", "you said so", "", words_array([]), 0.0, 0, "")
-    return describe(column, types, target)
 
 
 class _Work:

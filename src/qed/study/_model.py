@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidParameter, ModelFileError, QedError
+from qed.core import InvalidData, InvalidParameter, ModelFileError
 from qed.core._persistence import load as load_estimator
 from qed.study._column_types import YES
 from qed.study._contributions import BACKGROUND, FEWEST_ROWS, explained
 from qed.study._encode import encode
 from qed.study._losses import answers, decided
 from qed.study._source import BLOCK, read_table
+from qed.study._table_pipeline import TablePipeline, shuffled, sound_parts
 from qed.study._task import encode_target
 from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from qed.certificates import Certificate
     from qed.inspection import Explanation
     from qed.study._raw import RawTable
     from qed.study._schema import TableSchema, TargetSchema
-    from qed.verify import Verdict
-
 
 Array = np.ndarray[Any, Any]
 MOST_WAITING = 2  # blocks that are encoded before the pipeline takes them
 
 
-class TableModel:
-    """A fitted pipeline together with what it remembers of its table.
+class TableModel(TablePipeline):
+    """A fitted pipeline of one column, the target, together with what it remembers of its table.
 
     Parameters
     ----------
@@ -42,45 +39,14 @@ class TableModel:
         Preparation and model, fitted on the numbers that `encode` makes of the table.
     sheet : TableSchema
         Columns, target and story.
-
-    Attributes
-    ----------
-    notices : list of str
-        What was odd about the rows of the last call, in words: unknown categories, missing columns, values far outside.
-    strange : dict of int to list of str
-        By row of the last call the columns whose entry is like nothing at the fit.
     """
 
-    def __init__(self, pipeline: Any, sheet: TableSchema) -> None:
-        self.pipeline, self.sheet = pipeline, sheet
-        self.notices: list[str] = []
-        self.strange: dict[int, list[str]] = {}
-
-    @property
-    def certificate_(self) -> Certificate:
-        """What is proven about the fit, part by part."""
-        found: Certificate = self.pipeline.certificate_
-        return found
-
-    @property
-    def proof(self) -> Certificate:
-        """What is proven about the last step, the model itself."""
-        found: Certificate = self.pipeline.steps_[-1][1].certificate_
-        return found
+    sheet: TableSchema
 
     @property
     def classes_(self) -> Array:
         """The labels; empty for numbers."""
         return self.sheet.target.labels
-
-    def _matrix(self, table: Any) -> Array:
-        unseen = Unseen(self.sheet.columns)
-        X = encode(read_table(table), self.sheet.columns, unseen)
-        self._remember(unseen)
-        return X
-
-    def _remember(self, unseen: Unseen) -> None:
-        self.notices, self.strange = unseen.notices(), unseen.by_row()
 
     def answers(self, blocks: Iterable[RawTable]) -> Array:
         """Return predicted numbers within the possible range, or the probabilities of all classes, for rows that come in blocks.
@@ -121,16 +87,6 @@ class TableModel:
         if len(self.classes_):
             return np.asarray(typed_classes(self.sheet.target)[decided(self.predict_proba(table), self.sheet.target)])
         return self.answers(read_table(table).blocks(BLOCK))
-
-    def lacking(self, table: Any) -> list[str]:
-        """Return the columns that the model needs and a table has not.
-
-        Parameters
-        ----------
-        table : RawTable
-            What `read_table` gave.
-        """
-        return [column.name for column in self.sheet.used if column.name not in table.names]
 
     def score(self, table: Any) -> float:
         """Return R² of numbers, or the share of classes predicted right, on rows with the target.
@@ -227,36 +183,6 @@ class TableModel:
         fitted = shuffled(X, y, story.seed)[: story.rows_fitted]
         return X[fitted], y[fitted]
 
-    def verify(self, table: Any) -> Verdict:
-        """Check the certificate by code that shares nothing with the fit.
-
-        Parameters
-        ----------
-        table : frame, dict of columns, path or query
-            The rows of the fit.
-
-        Raises
-        ------
-        CertificateError
-            When it is not true of this model and these rows.
-        """
-        from qed.verify import verify  # noqa: PLC0415
-
-        X, y = self.rows_of_fit(table)
-        with sound_parts():
-            return verify(self.pipeline, X, y)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where to.
-        """
-        self.pipeline.sheet_ = self.sheet
-        self.pipeline.save(path)
-
 
 def typed_classes(target: TargetSchema) -> Array:
     """Return the classes as what the table held: words, truths, whole numbers or numbers."""
@@ -299,22 +225,18 @@ def as_table(sheet: TableSchema) -> str:
     return f"<table>{cells}</table>"
 
 
-@contextmanager
-def sound_parts() -> Iterator[None]:
-    """Blame the model file for errors that no sound model raises: every part of it was valid, but not all of them together."""
-    try:
-        yield
-    except (QedError, MemoryError):
-        raise
-    except Exception as error:
-        first = (str(error).splitlines() or [""])[0][:160]
-        raise ModelFileError(
-            f"The parts of this model do not fit each other ({type(error).__name__}: {first}). Restore its file from a copy."
-        ) from error
+def load_predictor(path: str | os.PathLike[str]) -> TableModel:
+    """Read a model file of ``qed fit``; a model without a target raises an error."""
+    found = load(path)
+    if not isinstance(found, TableModel):
+        raise InvalidParameter(
+            f"{str(path)!r} has no target: it gives clusters, coordinates or anomalies. This needs a model of qed fit."
+        )
+    return found
 
 
-def load(path: str | os.PathLike[str]) -> TableModel:
-    """Read a model file that was written by ``qed fit`` or `TableModel.save`.
+def load(path: str | os.PathLike[str]) -> TablePipeline:
+    """Read a model file of ``qed fit``, ``qed cluster``, ``qed embed`` or ``qed detect``.
 
     Parameters
     ----------
@@ -323,11 +245,11 @@ def load(path: str | os.PathLike[str]) -> TableModel:
 
     Returns
     -------
-    TableModel
+    TableModel or UnsupervisedModel
         The model.
     """
     found = load_estimator(path)
-    if not isinstance(found, TableModel):
+    if not isinstance(found, TablePipeline):
         raise ModelFileError(
             f"{str(path)!r} holds {type(found).__name__} and nothing about a table, so it takes numbers alone: use"
             " qed.load in Python."
@@ -342,26 +264,3 @@ def usable_rows(raw: RawTable, sheet: TableSchema) -> tuple[RawTable, Array]:
         raise InvalidData(f"Column {sheet.target.name!r} holds {strange[0][:40]!r}, which is no class of the model.")
     present = ~np.isnan(y)
     return (raw, y) if present.all() else (raw.rows(present), y[present])
-
-
-def shuffled(X: Array, y: Array, seed: int) -> Array:
-    """Return the order in which rows are taken, at random but the same however the table is sorted.
-
-    Rows are sorted by a sum of their bits first: folds, draws and splits then depend on what the rows say, not on where they stand.
-    """
-    mixed = _bits(y)
-    for at in range(X.shape[1]):
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD + _bits(X[:, at])
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * _ODD
-    return np.asarray(np.argsort(mixed, kind="stable")[np.random.default_rng(seed).permutation(len(y))])
-
-
-_ODD = np.uint64(
-    0x9E3779B97F4A7C15
-)  # 2^64 over the golden ratio: spreads bits well, and is odd, so that nothing is lost
-
-
-def _bits(values: Array) -> Array:
-    """Return the bits of numbers; zeros are equal, gaps too."""
-    plain = np.where(np.isnan(values), np.nan, values + 0.0)
-    return np.ascontiguousarray(plain, np.float64).view(np.uint64)

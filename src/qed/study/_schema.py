@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.study._model import TableModel
+    from qed.study._unsupervised_model import UnsupervisedModel
 
 
 KINDS = ("number", "code", "category", "yes/no", "date", "text", "identifier", "constant", "copy", "dropped", "nested")
@@ -220,13 +221,11 @@ class FitRecord:
         expect(self.seed >= 0 and self.held_out >= 0, "the seed or the number of held-out rows is negative")
 
 
-@record("study-sheet")
-class TableSchema:
-    """Columns, target and story: what stands beside the pipeline in a model file."""
+class _UsedColumns:
+    """What records that hold columns can say of them."""
 
+    __slots__ = ()
     columns: tuple[ColumnSchema, ...]
-    target: TargetSchema
-    story: FitRecord
 
     @property
     def used(self) -> tuple[ColumnSchema, ...]:
@@ -243,7 +242,27 @@ class TableSchema:
         names = [column.name for column in self.columns]
         expect(len(set(names)) == len(names), "two columns have the same name")
         expect(self.width > 0, "no column is used")
-        expect(self.target.name not in names, "the target is among the columns")
+
+    def require_fit(self, pipeline: Any, name: str) -> None:
+        """Refuse a pipeline from a file that takes other columns."""
+        if not hasattr(pipeline, "steps_") or getattr(pipeline, "n_features_in_", None) != self.width:
+            raise ModelFileError(
+                f"{name!r}: its pipeline and its columns do not fit each other. Restore it from a copy."
+            )
+
+
+@record("study-sheet")
+class TableSchema(_UsedColumns):
+    """Columns, target and story: what stands beside the pipeline in a model file."""
+
+    columns: tuple[ColumnSchema, ...]
+    target: TargetSchema
+    story: FitRecord
+
+    def check(self) -> None:
+        """Refuse columns that cannot stand side by side."""
+        _UsedColumns.check(self)
+        expect(all(self.target.name != column.name for column in self.columns), "the target is among the columns")
 
     def opened(self, pipeline: Any, name: str) -> TableModel:
         """Put a pipeline that came from a file behind its table.
@@ -257,11 +276,79 @@ class TableSchema:
         """
         from qed.study._model import TableModel  # noqa: PLC0415  (a record is read before there is a model)
 
-        if not hasattr(pipeline, "steps_") or getattr(pipeline, "n_features_in_", None) != self.width:
-            raise ModelFileError(
-                f"{name!r}: its pipeline and its columns do not fit each other. Restore it from a copy."
-            )
+        self.require_fit(pipeline, name)
         return TableModel(pipeline, self)
+
+
+OUTPUTS = {"clusters": "cluster", "embedding": "embed", "anomalies": "detect"}  # what is given, and by which command
+
+
+@record("study-output")
+class OutputSchema:
+    """What a model without a target gives for each row.
+
+    Attributes
+    ----------
+    task : {"clusters", "embedding", "anomalies"}
+        What it gives: a cluster, coordinates, or an anomaly score.
+    method : str
+        How, in words.
+    labels : ndarray of str
+        Names of the clusters in the order of their numbers in the model, or of the coordinates. Empty for anomalies.
+    scores : ndarray of float
+        Anomaly scores of rows like those of the fit, rising: what a new score is compared with. Empty for the others.
+    rate : float
+        The share of such rows that is called anomalous; NaN for the others.
+    threshold : float
+        The anomaly score above which a row is called anomalous; NaN for the others.
+    """
+
+    task: str
+    method: str
+    labels: NDArray[np.object_]
+    scores: NDArray[np.float64]
+    rate: float = math.nan
+    threshold: float = math.nan
+
+    def check(self) -> None:
+        """Refuse what no such model gives."""
+        expect(self.task in OUTPUTS, f"the model gives the unknown {self.task[:40]!r}")
+        expect_array(self.labels, "the names of clusters or coordinates", kinds="O", shape=(None,))
+        expect(all(type(word) is str for word in self.labels), "the name of a cluster or coordinate is no word")
+        expect(len(set(self.labels)) == len(self.labels), "two clusters or coordinates have the same name")
+        expect_array(self.scores, "the anomaly scores", shape=(None,), finite=True)
+        expect(bool(np.all(np.diff(self.scores) >= 0)), "the anomaly scores do not rise")
+        if self.task == "anomalies":
+            expect(len(self.scores) > 0 and not len(self.labels), "a model of anomalies needs scores, and no names")
+            expect(0 < self.rate < 1 and math.isfinite(self.threshold), "the rate or the threshold is impossible")
+        else:
+            expect(
+                len(self.labels) > 0 and not len(self.scores), "a model of clusters or coordinates needs their names"
+            )
+
+
+@record("study-unsupervised")
+class UnsupervisedSchema(_UsedColumns):
+    """Columns, what the model gives, and story: what stands beside a pipeline that was fitted without a target."""
+
+    columns: tuple[ColumnSchema, ...]
+    output: OutputSchema
+    story: FitRecord
+
+    def opened(self, pipeline: Any, name: str) -> UnsupervisedModel:
+        """Put a pipeline that came from a file behind its table.
+
+        Parameters
+        ----------
+        pipeline : Pipeline
+            What the file holds.
+        name : str
+            The file, for the message.
+        """
+        from qed.study._unsupervised_model import UnsupervisedModel  # noqa: PLC0415  (a record is read before there is a model)
+
+        self.require_fit(pipeline, name)
+        return UnsupervisedModel(pipeline, self)
 
 
 def _is_number(word: str) -> bool:

@@ -344,7 +344,7 @@ def _shown(loss: float, target: TargetSchema) -> str:
     return f"error {math.sqrt(loss):.4g}" if target.task == "regression" else f"log loss {loss:.4g}"
 
 
-def fit_quietly(model: Any, X: Array, y: Array, seconds: float, clock: Clock) -> Any:
+def fit_quietly(model: Any, X: Array, y: Array | None, seconds: float, clock: Clock) -> Any:
     """Fit within so many seconds: a solver that is still at work then stops, and its certificate says how far it came."""
     end = clock.now() + max(0.5, seconds)
 

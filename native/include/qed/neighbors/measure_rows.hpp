@@ -13,11 +13,11 @@ void measure_row(const NeighborIndex& index, const double* query, Exponent power
         Vector<double> sums[1][kOctetVectors];
         octet_sums<M, 1>(index.octets + o * index.columns * kOctet, query, index.columns, power, sums, {far});
         for (int v = 0; v < kOctetVectors; ++v) {
-            for (int lane = 0; lane < kLanes<double>; ++lane) {
-                sums[0][v][lane] = M::distance(sums[0][v][lane], power, index.columns);
-            }
             store(out + o * kOctet + v * kLanes<double>, sums[0][v]);
         }
+    }
+    for (Index i = 0; i < index.octet_count * kOctet; ++i) {  // apart, so that roots are taken of whole vectors
+        out[i] = M::distance(out[i], power, index.columns);
     }
 }
 

@@ -1,0 +1,68 @@
+"""What the columns of a table are, with a target or without, and the beginning of the record of a fit."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qed.core import InvalidData, InvalidParameter, __version__
+from qed.study._column_types import describe, said_form
+from qed.study._schema import ColumnSchema, FitRecord, words_array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from qed.study._clock import Clock
+    from qed.study._raw import RawColumn, RawTable
+
+
+def read_as_said(raw: RawTable, types: Mapping[str, str], drop: Sequence[str]) -> RawTable:
+    """Read columns in the format that the user says; refuse names that the table has not."""
+    for name in (*types, *drop):
+        raw.column(name, error=InvalidParameter)
+    return replace(raw, columns=tuple(one.read_as(said_form(one.name, types)) for one in raw.columns))
+
+
+def describe_column(
+    column: RawColumn, types: Mapping[str, str], drop: Sequence[str], target: RawColumn | None
+) -> ColumnSchema:
+    """Decide what a column is, unless it is left out."""
+    if column.name in drop:
+        return ColumnSchema(column.name, "dropped", "you said so", "", words_array([]), 0.0, 0, "")
+    return describe(column, types, target)
+
+
+def require_used(columns: Sequence[ColumnSchema], *, purpose: str) -> None:
+    """Refuse a table of which no column can be used: say of each why, and how to use it all the same."""
+    if any(one.is_used for one in columns):
+        return
+    why = "; ".join(f"{one.name[:40]!r} is left out ({one.kind}: {one.reason[:60]})" for one in columns[:4])
+    more = f"; and {len(columns) - 4} more" if len(columns) > 4 else ""
+    raise InvalidData(
+        f"No column is left {purpose}: {why}{more}. Say what a column is with --types {columns[0].name[:40]}=number."
+    )
+
+
+def doubts(raw: RawTable, drop: Sequence[str]) -> list[str]:
+    """Say what was read in one of two ways, and how to have it the other way."""
+    other = {"month first": "day-first", "decimal point": "decimal-comma"}
+    return [
+        f"Column {one.name!r}: {one.doubt}. If that is wrong, say --types"
+        f" {shlex.quote(one.name + '=' + other[one.form.split('; ')[-1]])}."
+        for one in raw.columns
+        if one.doubt and one.name not in drop
+    ]
+
+
+def begin_record(
+    raw: RawTable, rows: int, *, seed: int, digest: str, command: str, clock: Clock, notes: Sequence[str]
+) -> FitRecord:
+    """Note where the rows come from; how the fit went is filled in at its end."""
+    versions = {"qed": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    return FitRecord(
+        raw.source, digest, raw.n_rows, rows, rows, 0, seed, clock.budget, 0.0, "", command, {}, versions, tuple(notes), False
+    )  # fmt: skip

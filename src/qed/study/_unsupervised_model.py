@@ -1,0 +1,155 @@
+"""A pipeline without a target that knows its table: it gives clusters, coordinates or anomaly scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData, InvalidParameter
+from qed.study._encode import encode
+from qed.study._source import BLOCK, TableBlocks, read_table
+from qed.study._table_pipeline import TablePipeline, shuffled, sound_parts
+from qed.study._unseen import Unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from qed.study._raw import RawTable
+    from qed.study._schema import UnsupervisedSchema
+
+Array = np.ndarray[Any, Any]
+NEIGHBORS = 10  # nearest rows whose mean distance is an anomaly score
+
+
+class UnsupervisedModel(TablePipeline):
+    """A pipeline fitted without a target, together with what it remembers of its table.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Preparation and model, fitted on the numbers that `encode` makes of the table.
+    sheet : UnsupervisedSchema
+        Columns, what the model gives, and story.
+    """
+
+    sheet: UnsupervisedSchema
+
+    def __repr__(self) -> str:
+        story, output = self.sheet.story, self.sheet.output
+        return (
+            f"<qed model of {output.task}: {output.method}; {len(self.sheet.used)} columns, {story.rows_fitted:,} rows of"
+            f" {story.source}>"
+        )
+
+    def outputs(self, table: Any) -> dict[str, Array]:
+        """Return what the model gives for each row, by name of the column.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query, or blocks of rows
+            New rows; columns are found by name.
+
+        Returns
+        -------
+        dict of str to ndarray
+            ``cluster``, with probabilities where the model has such; or coordinates; or ``anomaly``, ``score`` and ``p_value``: the
+            share of rows like those of the fit that score as high.
+        """
+        unseen = Unseen(self.sheet.columns)
+        found = []
+        for block in self._blocks(table):
+            X = encode(block, self.sheet.columns, unseen)
+            with sound_parts():
+                found.append(self._of_numbers(X))
+        self._remember(unseen)
+        if not found:
+            raise InvalidData("The table has no rows.")
+        return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+
+    def predict(self, table: Any) -> Array:
+        """Return the cluster of each row, or whether it is anomalous.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            New rows.
+        """
+        name = {"clusters": "cluster", "anomalies": "anomaly"}.get(self.sheet.output.task)
+        if name is None:
+            raise InvalidParameter("An embedding predicts nothing: it gives coordinates. Use transform.")
+        return self.outputs(table)[name]
+
+    def transform(self, table: Any) -> Array:
+        """Return the coordinates of each row.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            New rows.
+        """
+        if self.sheet.output.task != "embedding":
+            raise InvalidParameter(f"A model of {self.sheet.output.task} gives no coordinates. Use predict.")
+        return np.column_stack(list(self.outputs(table).values()))
+
+    def rows_of_fit(self, table: Any) -> tuple[Array, None]:
+        """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            The same rows as at the fit.
+        """
+        X, story = self._matrix(table), self.sheet.story
+        return X[shuffled(X, np.zeros(len(X)), story.seed)[: story.rows_fitted]], None
+
+    @staticmethod
+    def _blocks(table: Any) -> Iterable[RawTable]:
+        return table if isinstance(table, TableBlocks) else read_table(table).blocks(BLOCK)
+
+    def _of_numbers(self, X: Array) -> dict[str, Array]:
+        output = self.sheet.output
+        if output.task == "clusters":
+            return cluster_columns(self.pipeline, X, output.labels)
+        if output.task == "embedding":
+            if not hasattr(self.pipeline, "transform"):
+                raise InvalidParameter(
+                    f"{output.method} has no coordinates for new rows. Fit with --method umap or --method pca to have them."
+                )
+            places = np.asarray(self.pipeline.transform(X))
+            return {str(name): places[:, at] for at, name in enumerate(output.labels)}
+        scores = anomaly_scores(self.pipeline, X)
+        return {
+            "anomaly": scores > output.threshold,
+            "score": scores,
+            "p_value": p_values(scores, output.scores),
+        }
+
+
+def cluster_columns(pipeline: Any, X: Array, labels: Array) -> dict[str, Array]:
+    """Return the cluster of each row by its name, and for mixtures the probability of each cluster."""
+    names = np.array([int(word) if word.isdigit() else -1 for word in labels])
+    if hasattr(pipeline, "predict_proba"):
+        shares = np.asarray(pipeline.predict_proba(X))
+        order = np.argsort(names)
+        found = {"cluster": names[shares.argmax(axis=1)]}
+        return found | {f"probability_{names[at]}": shares[:, at] for at in order}
+    return {"cluster": names[np.asarray(pipeline.predict(X))]}
+
+
+def anomaly_scores(pipeline: Any, X: Array) -> Array:
+    """Return how anomalous each row is, larger is more: minus the score of the model, or the mean distance to its neighbours."""
+    if hasattr(pipeline, "score_samples"):
+        return -np.asarray(pipeline.score_samples(X), np.float64)
+    model = pipeline.steps_[-1][1]
+    prepared = X
+    for _, step in pipeline.steps_[:-1]:
+        prepared = step.transform(prepared)
+    distances, _ = model.kneighbors(prepared)
+    return np.asarray(np.mean(distances, axis=1), np.float64)
+
+
+def p_values(scores: Array, reference: Array) -> Array:
+    """Return the share of reference scores that are as high, the row itself counted among them."""
+    above = len(reference) - np.searchsorted(reference, scores, side="left")
+    return np.asarray((above + 1) / (len(reference) + 1))
