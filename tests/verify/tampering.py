@@ -386,7 +386,9 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
 
 def _is_rounding(subject: Subject, change: Change, before: Any) -> bool:
     """Tell whether a stated objective was moved by no more than the rounding with which the checker computes it."""
-    if change.path != (("attribute", "certificate_"), ("attribute", "objective")) or not isinstance(change.value, float):
+    if change.path != (("attribute", "certificate_"), ("attribute", "objective")) or not isinstance(
+        change.value, float
+    ):
         return False
     data = subject.data
     verdict = qed.verify(subject.model, data.X, data.y, data.weight)

@@ -293,6 +293,8 @@ class FeatureAgglomeration(MergeModel, Transformer):
         """
         X = np.asarray(self._new_data(X))
         pool = getattr(np, self.pooling_func) if isinstance(self.pooling_func, str) else self.pooling_func
+        if isinstance(pool, np.ufunc | type):
+            raise InvalidParameter(f"pooling_func must be a function of a table and axis=1, got {pool!r}.")
         pooled = [np.asarray(pool(X[:, self.labels_ == k], axis=1)) for k in range(self.n_clusters_)]
         return np.stack(pooled, axis=1).astype(X.dtype, copy=False)
 

@@ -81,9 +81,7 @@ class Birch(Clusterer, Transformer, sparse=True):
 
     subcluster_centers_: Array = fitted("Means of subclusters.", shape="(c, p)", length="at least 1")
     subcluster_labels_: Array = fitted("The cluster of each subcluster.", dtype="int", shape="(c,)", low=-1)
-    subcluster_counts_: Array = fitted(
-        "Rows of each subcluster.", shape="(c,)", low=1, high=2**53, answers=False
-    )
+    subcluster_counts_: Array = fitted("Rows of each subcluster.", shape="(c,)", low=1, high=2**53, answers=False)
     subcluster_squares_: Array = fitted(
         "Sums of squared distances of rows to the means of their subclusters.", shape="(c,)", low=0, answers=False
     )

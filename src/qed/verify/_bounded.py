@@ -59,7 +59,9 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
         A = np.hstack([A, np.ones((len(A), 1), EXTENDED)])
     size = np.sqrt(q @ A**2)
     A = (A / np.where(size > 0, size, 1))[:, size > 0].astype(np.float64)
-    proved, radius, least = _proved(model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, bend)
+    proved, radius, least = _proved(
+        model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, bend
+    )
     if not certificate.radius <= radius * (1 + 1e-6) + 1e-6 * float(c):
         raise CertificateError(
             _CHANGED.format(f"within {certificate.radius:.3g} it need not be convex; within {radius:.3g} it is")

@@ -91,5 +91,7 @@ def _require_drawn(model: Any, node: int, values: Array, threshold: float, bits:
 
 
 def _refuse(model: Any, what: str) -> NoReturn:
-    msg = f"{type(model).__name__} is not the tree of these data: {what}. The model was changed, or the data are others."
+    msg = (
+        f"{type(model).__name__} is not the tree of these data: {what}. The model was changed, or the data are others."
+    )
     raise CertificateError(msg)

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.verify._factors import dense, refuse
 from qed.verify._kernel_clusters import kernel_of
-from qed.verify._rows import DOUBLE, read
+from qed.verify._rows import DOUBLE, EXTENDED, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
@@ -65,6 +65,12 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     off = float(np.linalg.norm(centred @ V - V * values))
     if not off <= certificate.backward_error * abs(total) + doubt:
         refuse(model, f"its pairs are no eigenpairs of the kernel (off by {off:.3g})")
+    # of distances inside an exponential it is the rounding of squared rows that a kernel shows
+    grows = 1 + rate * float(np.max(x * x)) * rows.p if model.kernel in ("rbf", "laplacian", "chi2") else 1.0
+    entry = min(16 * (rows.p + 16) * DOUBLE * size * grows, near)
+    own = np.einsum("ij,ij->j", V.astype(EXTENDED), centred.astype(EXTENDED) @ V)
+    if not np.all(np.abs(values - own) <= n * entry):
+        refuse(model, "an eigenvalue is not that of its eigenvector")
     best = float(np.sum(np.sort(np.linalg.eigvalsh(centred))[::-1][:k]))
     distance = max(best - float(np.sum(values)), 0.0)
     if not distance <= certificate.gap + doubt:
