@@ -1,7 +1,7 @@
 """Single trees whose columns or thresholds were drawn, checked: what the seed draws is drawn again at every node.
 
-The seed of a node follows from that of its parent, and draws the columns that are looked at and, for random splits, one threshold for
-each of them. The split of a node is one of those, and none of the others leaves less.
+The seed of a node follows from that of its parent, and draws the columns that are looked at and, for random splits, one threshold
+for each of them. The split of a node is one of those, and none of the others leaves less.
 """
 
 from __future__ import annotations

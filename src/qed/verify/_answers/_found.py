@@ -1,7 +1,7 @@
 """Answers of factorisations, kernels and projections.
 
-Directions of a random projection are drawn anew from its seed. Codes are the end of a search: those of squared errors are held to the
-conditions of the best ones, those of other divergences are found anew by as many multiplicative steps.
+Directions of a random projection are drawn anew from its seed. Codes are the end of a search: those of squared errors are held to
+the conditions of the best ones, those of other divergences are found anew by as many multiplicative steps.
 """
 
 from __future__ import annotations
