@@ -5,6 +5,7 @@
 
 #include "neighbor_parts.hpp"
 #include "qed/clusters/cf_tree.hpp"
+#include "qed/clusters/condensed.hpp"
 #include "qed/clusters/dense_groups.hpp"
 #include "qed/clusters/linkage.hpp"
 #include "qed/clusters/mean_shift.hpp"
@@ -99,6 +100,61 @@ nb::tuple spanned(const Parts& parts, const Table& X, const Named& metric, const
     Fresh<double> distance({index.rows});
     run([&] { span_rows(index, X.data(), measure, in, {order.get(), parent.get(), distance.get()}); });
     return nb::make_tuple(order.give(), parent.give(), distance.give());
+}
+
+nb::tuple spanning(const Parts& parts, const Table& X, const Named& metric, const MaybeArray& core) {
+    const NeighborIndex index = index_of(parts, static_cast<Index>(X.shape(1)));
+    require(static_cast<Index>(X.shape(0)) == index.rows && index.node_count > 0, "X must be the rows of an index with boxes");
+    const double* ends = vector(core, "core", index.rows);
+    const Measure measure = measure_of(metric, index.columns);
+    Fresh<Index> first({index.rows - 1});
+    Fresh<Index> second({index.rows - 1});
+    Fresh<double> distance({index.rows - 1});
+    run([&] { spanning_edges(index, X.data(), measure, ends, {first.get(), second.get(), distance.get()}); });
+    return nb::make_tuple(first.give(), second.give(), distance.give());
+}
+
+auto joined(const Integers& first, const Integers& second) {
+    const auto edges = static_cast<Index>(first.shape(0));
+    require(static_cast<Index>(second.shape(0)) == edges, "first and second must have an entry for each edge");
+    for (Index t = 0; t < edges; ++t) {
+        require(first.data()[t] >= 0 && first.data()[t] <= edges && second.data()[t] >= 0 && second.data()[t] <= edges,
+                "edges must join rows");
+    }
+    Fresh<Index> children({edges, 2});
+    run([&] { join_edges(first.data(), second.data(), edges, children.get()); });
+    return children.give();
+}
+
+nb::tuple condensed(const Integers& first, const Integers& second, const Array& density, Index least) {
+    const auto edges = static_cast<Index>(density.shape(0));
+    const double* densities = vector(density, "density", edges);
+    require(static_cast<Index>(first.shape(0)) == edges && static_cast<Index>(second.shape(0)) == edges && edges >= 1 && least >= 1,
+            "first, second and density must have an entry for each merge");
+    std::vector<Index> children(static_cast<std::size_t>(2 * edges));
+    std::vector<bool> is_joined(static_cast<std::size_t>(2 * edges + 1));
+    for (Index t = 0; t < edges; ++t) {
+        const std::pair<Index, Index> sides{first.data()[t], second.data()[t]};
+        for (const Index side : {sides.first, sides.second}) {
+            require(side >= 0 && side <= edges + t && !is_joined[static_cast<std::size_t>(side)],
+                    "merges must join rows or earlier merges, each once");
+            is_joined[static_cast<std::size_t>(side)] = true;
+        }
+        children[static_cast<std::size_t>(2 * t)] = sides.first;
+        children[static_cast<std::size_t>(2 * t + 1)] = sides.second;
+    }
+    Condensed tree;
+    run([&] { tree = condense(children.data(), densities, edges + 1, least); });
+    const auto count = static_cast<Index>(tree.parent.size());
+    Fresh<Index> parent({count});
+    Fresh<Index> child({count});
+    Fresh<double> left({count});
+    Fresh<Index> size({count});
+    std::copy(tree.parent.begin(), tree.parent.end(), parent.get());
+    std::copy(tree.child.begin(), tree.child.end(), child.get());
+    std::copy(tree.density.begin(), tree.density.end(), left.get());
+    std::copy(tree.size.begin(), tree.size.end(), size.get());
+    return nb::make_tuple(parent.give(), child.give(), left.give(), size.give());
 }
 
 nb::tuple grouped(const Parts& parts, const Table& X, const Named& metric, double radius, double least,
@@ -264,6 +320,9 @@ void bind_clusters(nb::module_& module) {
     module.def("measure_rows", &measured, arg("index"), arg("queries"), arg("metric"));
     module.def("span_rows", &spanned, arg("index"), arg("X"), arg("metric"), arg("source").none(), arg("target").none(),
                arg("limit"));
+    module.def("spanning_edges", &spanning, arg("index"), arg("X"), arg("metric"), arg("core").none());
+    module.def("join_edges", &joined, arg("first"), arg("second"));
+    module.def("condense", &condensed, arg("first"), arg("second"), arg("density"), arg("least"));
     module.def("dense_groups", &grouped, arg("index"), arg("X"), arg("metric"), arg("radius"), arg("least"),
                arg("weight").none());
     module.def("swap_medoids", &swapped, arg("distances"), arg("weight").none(), arg("start"), arg("most"));

@@ -176,8 +176,8 @@ def test_constant_targets_and_columns(scale: float) -> None:
 
 def test_unusable_arguments_are_refused_in_words() -> None:
     X, y = table(30)
-    with pytest.raises(InvalidParameter, match="init must be None or 'zero'"):
-        GradientBoostingRegressor(init=sklearn.ensemble.RandomForestRegressor()).fit(X, y)
+    with pytest.raises(InvalidParameter, match="init must be None, 'zero' or an estimator with fit and predict"):
+        GradientBoostingRegressor(init="mean").fit(X, y)
     with pytest.raises(InvalidParameter, match="two labels"):
         GradientBoostingClassifier(loss="exponential").fit(X, np.arange(30) % 3)
     with pytest.raises(InvalidData, match="1 class"):

@@ -328,8 +328,8 @@ def test_bad_input_is_explained() -> None:
         HistGradientBoostingRegressor(monotonic_cst=[2, 0]).fit(X, y)
     with pytest.raises(InvalidParameter, match="multiclass"):
         HistGradientBoostingClassifier(monotonic_cst=[1, 0, 0, 0, 0, 0]).fit(X, np.arange(60) % 3)
-    with pytest.raises(InvalidData, match="whole numbers"):
-        HistGradientBoostingRegressor(categorical_features=[0]).fit(X, y)
+    with pytest.raises(InvalidData, match="more than max_bins=10"):
+        HistGradientBoostingRegressor(categorical_features=[0], max_bins=10).fit(X, y)
     with pytest.raises(InvalidParameter, match="early_stopping"):
         HistGradientBoostingRegressor(early_stopping="yes").fit(X, y)
     one = HistGradientBoostingClassifier().fit(X, np.ones(60))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "qed/machine/elementary.hpp"
@@ -502,6 +503,25 @@ void link_matrix(double* distances, Index rows, Linkage linkage, const Merges& o
     Agglomeration<Given> run(space, rows, out);
     run.begin(nullptr);
     run.run();
+}
+
+void join_edges(const Index* first, const Index* second, Index edges, Index* children) {
+    const Index rows = edges + 1;
+    std::vector<Index> up(place(rows + edges));
+    std::iota(up.begin(), up.end(), 0);
+    const auto find = [&up](Index i) {
+        while (up[place(i)] != i) {
+            i = up[place(i)] = up[place(up[place(i)])];
+        }
+        return i;
+    };
+    for (Index t = 0; t < edges; ++t) {
+        const Index a = find(first[t]);
+        const Index b = find(second[t]);
+        children[2 * t] = std::min(a, b);
+        children[2 * t + 1] = std::max(a, b);
+        up[place(a)] = up[place(b)] = rows + t;
+    }
 }
 
 }  // namespace qed

@@ -702,6 +702,25 @@ def span_rows(
     The distance of row i, reached, to row j is the largest of their distance, ``source[i]`` and ``target[j]``.
     """
 
+def spanning_edges(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    X: Matrix,
+    metric: tuple[int, float, Vector | None],
+    core: Vector | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector]:
+    """Find the ends and lengths of the edges of a minimum spanning tree, by an index with boxes.
+
+    The distance of two rows is the largest of their distance and of ``core`` of both.
+    """
+
+def join_edges(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Clusters that the edges of a tree join, one edge after the other, (edges, 2): rows first, then edges by number."""
+
+def condense(
+    first: NDArray[np.int64], second: NDArray[np.int64], density: Vector, least: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Clusters that rows and clusters of at least so many rows leave, which, at which density, and of how many rows."""
+
 def dense_groups(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
     X: Matrix,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from qed.certificates import ExactCertificate
-from qed.cluster._link import from_edges
+from qed.cluster import _kernels
+from qed.cluster._dendrogram import Dendrogram
+from qed.cluster._link import from_spanning_tree
 from qed.cluster._space import AnyMetric, Space
 from qed.core import (
     KW_ONLY,
@@ -23,9 +25,6 @@ from qed.core import (
     param,
 )
 from qed.data._kernels import UNIT
-
-if TYPE_CHECKING:
-    from qed.cluster._dendrogram import Dendrogram
 
 AtLeastTwo = Annotated[int, Number(low=2, whole=True)]
 
@@ -49,7 +48,8 @@ class HDBSCAN(Clusterer):
 
     Cost
     ----
-    O(n^2 p) for the spanning tree, in O(np) memory; core distances by a tree of boxes in few columns.
+    Core distances and spanning tree by a tree of boxes in few columns, where a row asks a few times for its nearest rows;
+    O(n^2 p) in many. O(np) memory.
 
     Examples
     --------
@@ -121,9 +121,8 @@ class HDBSCAN(Clusterer):
             )
         space = Space.of(type(self).__name__, data, self.metric, self.metric_params)
         core = space.nearest_others(near - 1)[0][:, -1].copy() if near > 1 else np.zeros(n)
-        ends = np.ascontiguousarray(self.alpha * core)
-        _, parent, away = space.span(ends, ends)
-        tree = from_edges(parent, away / self.alpha)
+        tree = from_spanning_tree(space, self.alpha * core)
+        tree = Dendrogram(tree.children, tree.heights / self.alpha)
         self.core_distances_, self.tree_children_, self.tree_distances_ = core, tree.children, tree.heights
         condensed = _condensed(tree, self.min_cluster_size)
         chosen = self._chosen(condensed, n)
@@ -189,46 +188,12 @@ class _Condensed(NamedTuple):
 def _condensed(tree: Dendrogram, least: int) -> _Condensed:
     """Go down the tree; a split into parts of which one is small lets its rows leave, and is no split."""
     n = tree.n_rows
-    size = np.ones(2 * n - 1, np.int64)
-    for t, (a, b) in enumerate(tree.children):
-        size[n + t] = size[a] + size[b]
     with np.errstate(divide="ignore"):
         density = 1.0 / tree.heights
-    found: list[tuple[int, int, float, int]] = []
-    births = {n: 0.0}
-    waiting, fresh = [(2 * n - 2, n)], n + 1
-    while waiting:
-        node, cluster = waiting.pop()
-        if node < n:
-            found.append((cluster, node, np.inf, 1))
-            continue
-        a, b = (int(one) for one in tree.children[node - n])
-        here = float(density[node - n])
-        if size[a] >= least and size[b] >= least:
-            for part in (a, b):
-                found.append((cluster, fresh, here, int(size[part])))
-                births[fresh] = here
-                waiting.append((part, fresh))
-                fresh += 1
-            continue
-        for part in (a, b):
-            if size[part] >= least:
-                waiting.append((part, cluster))
-            else:
-                found += [(cluster, row, here, 1) for row in _rows_below(tree, part)]
-    parent, child, lam, count = (np.array(column) for column in zip(*found, strict=True))
-    return _Condensed(parent, child, lam, count, births)
-
-
-def _rows_below(tree: Dendrogram, node: int) -> list[int]:
-    n, rows, waiting = tree.n_rows, [], [node]
-    while waiting:
-        one = waiting.pop()
-        if one < n:
-            rows.append(one)
-        else:
-            waiting += [int(part) for part in tree.children[one - n]]
-    return rows
+    parent, child, left, size = _kernels.condense(tree.children, density, least)
+    is_cluster = child >= n
+    births = {n: 0.0, **dict(zip(child[is_cluster].tolist(), left[is_cluster].tolist(), strict=True))}
+    return _Condensed(parent, child, left, size, births)
 
 
 def _stability(tree: _Condensed) -> dict[int, float]:

@@ -216,6 +216,24 @@ def span(
     return _native.span_rows(index, rows, metric, source, target, limit)
 
 
+def spanning_edges(
+    index: Parts, rows: AnyArray, metric: Sums, core: AnyArray | None
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return the ends and lengths of the edges of a minimum spanning tree; the index has boxes."""
+    return _native.spanning_edges(index, rows, metric, core)
+
+
+def join_edges(first: AnyArray, second: AnyArray) -> AnyArray:
+    """Return the clusters that the edges of a tree join, one after the other."""
+    return _native.join_edges(first, second)
+
+
+def condense(children: AnyArray, density: AnyArray, least: int) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    """Return what leaves which cluster of at least so many rows, at which density, and how many rows it holds."""
+    first, second = np.ascontiguousarray(children[:, 0]), np.ascontiguousarray(children[:, 1])
+    return _native.condense(first, second, density, least)
+
+
 def dense_groups(
     index: Parts, rows: AnyArray, metric: Sums, radius: float, least: float, weight: AnyArray | None
 ) -> tuple[AnyArray, AnyArray]:

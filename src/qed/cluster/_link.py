@@ -46,31 +46,10 @@ def link(space: Space, linkage: str) -> Dendrogram:
     return Dendrogram(np.stack([merges.first, merges.second], axis=1), scale * merges.heights)
 
 
-def from_spanning_tree(space: Space) -> Dendrogram:
+def from_spanning_tree(space: Space, core: Array | None = None) -> Dendrogram:
     """Return the merges of single linkage: the edges of a minimum spanning tree, shortest first."""
-    _, parent, away = space.span()
-    return from_edges(parent, away)
-
-
-def from_edges(parent: Array, away: Array) -> Dendrogram:
-    """Join the rows of a tree along its edges, shortest first."""
-    rows = np.flatnonzero(parent >= 0)
-    rows = rows[np.argsort(away[rows], kind="stable")]
-    n = len(rows) + 1
-    root = np.arange(2 * n - 1)
-
-    def find(i: int) -> int:
-        while root[i] != i:
-            root[i] = root[root[i]]
-            i = int(root[i])
-        return i
-
-    children = np.empty((n - 1, 2), np.int64)
-    for t, (i, j) in enumerate(zip(rows.tolist(), parent[rows].tolist(), strict=True)):
-        a, b = find(i), find(j)
-        children[t] = (a, b) if a < b else (b, a)
-        root[a] = root[b] = n + t
-    return Dendrogram(children, away[rows])
+    first, second, away = space.spanning_edges(core)
+    return Dendrogram(_kernels.join_edges(first, second), away)
 
 
 # -- merges along a graph ------------------------------------------------------------------------------------

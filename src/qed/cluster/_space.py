@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.core._params import Array
 
+# Of 20000 rows without structure, rounds over boxes take 0.7 of the time of Prim's scans in 8 columns, and twice the time in 12.
+COLUMNS_OF_ROUNDS = 10
 AnyMetric = MetricName | str | Callable[..., Any]
 
 
@@ -106,6 +108,23 @@ class Space:
             self.flat, self.rows, self.metric.sums, ends[0], ends[1], self.metric.length(limit)
         )
         return order, parent, self.metric.finished(away)
+
+    def spanning_edges(self, core: Array | None = None) -> tuple[Array, Array, Array]:
+        """Return the ends of the edges of a minimum spanning tree, and how long they are, shortest first.
+
+        Two rows are as far apart as the largest of their distance and of ``core`` of both.
+        """
+        if self.given is None and pays(self.n, self.rows.shape[1], COLUMNS_OF_ROUNDS):
+            scale = 1.0 / self.metric.finished(np.ones(1))[0]
+            ends = None if core is None else np.ascontiguousarray(core * scale)
+            first, second, away = _kernels.spanning_edges(self.index, self.rows, self.metric.sums, ends)
+            away = self.metric.finished(away)
+        else:
+            _, parent, reached = self.span(core, core)
+            first = np.flatnonzero(parent >= 0)
+            second, away = parent[first], reached[first]
+        order = np.argsort(away, kind="stable")
+        return first[order], second[order], away[order]
 
 
 def require_sizes(owner: str, table: Array) -> None:

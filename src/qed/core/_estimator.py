@@ -10,7 +10,7 @@ import copy
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
-from qed.core import _display, _sklearn, _validation
+from qed.core import _display, _sklearn, _tables, _validation
 from qed.core._docstring import Docstring
 from qed.core._errors import InvalidParameter, NotFitted
 from qed.core._params import Fitted, constructor, declared, fitted, unknown_parameter, validate
@@ -21,7 +21,7 @@ from qed.core._version import __version__
 if TYPE_CHECKING:
     from os import PathLike
 
-    from qed.core._params import Field
+    from qed.core._params import Array, Field
 
 
 # Set by the doors, these say what was offered, not that anything was learnt.
@@ -148,6 +148,10 @@ class Estimator:
     def _new_data(self, X: Any, *, finite: bool = True) -> Any:
         """Let in what the fitted model is asked about; see ``qed.core._validation.new_data``."""
         return _validation.new_data(self, X, finite=finite)
+
+    def _read_table(self, X: Any, *, learns: bool) -> tuple[Any, Array | None, list[Array] | None]:  # noqa: ARG002
+        """Read X as numbers, with the names of its columns; a model that ``learns`` to number categories returns them too."""
+        return *_tables.read(X, "X", self._traits(), type(self).__name__), None
 
     def _check_is_fitted(self) -> None:
         """Refuse to go on before ``fit``."""

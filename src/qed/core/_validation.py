@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import _finite, _tables, _targets
+from qed.core import _finite, _targets
 from qed.core._errors import InvalidData, InvalidParameter, NotFitted
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class FitData(NamedTuple):
         Whether ``warm_start`` asks to go on from an earlier fit to columns like these.
     owner : str
         The name of the model, for messages.
+    categories : list of ndarray or None
+        Of a model that numbers categories, the values of each column; empty for columns of numbers. None if all are numbers.
     """
 
     X: Any
@@ -57,6 +59,7 @@ class FitData(NamedTuple):
     classes: Any = None
     warm: bool = False
     owner: str = ""
+    categories: list[Array] | None = None
 
     def raise_if_not_finite(self) -> None:
         """Name the row and column of the first value of X that is not finite, if there is one."""
@@ -90,7 +93,7 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
         return _chunked_data(model, X, y, sample_weight, reset=reset)
     if traits.target and y is None:
         raise InvalidData(f"This {owner} estimator requires y to be passed, but the target y is None. Pass y after X.")
-    X, names = _tables.read(X, "X", traits, owner)
+    X, names, categories = model._read_table(X, learns=reset)
     n_rows, n_columns = X.shape
     _require_size(X.shape, traits.min_samples, owner)
     if traits.pairwise and n_rows != n_columns:
@@ -109,7 +112,7 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
     weight = _targets.weights(sample_weight, n_rows)
     if reset:
         _learn_columns(model, n_columns, names)
-    return FitData(X, target, weight, listed, n_rows, classes, warm, owner)
+    return FitData(X, target, weight, listed, n_rows, classes, warm, owner, categories)
 
 
 def stream_data(model: Any, X: Any, y: Any, sample_weight: Any, classes: Any, state: str) -> tuple[FitData, bool]:
@@ -230,7 +233,7 @@ def new_data(model: Any, X: Any, *, finite: bool = True) -> Any:
     traits = model._traits()
     owner = type(model).__name__
     require_fitted(model)
-    X, names = _tables.read(X, "X", traits, owner)
+    X, names, _ = model._read_table(X, learns=False)
     if "n_features_in_" in model.__dict__:
         _match_columns(model, owner, X.shape[1], names)
     _require_size(X.shape, 1, owner)

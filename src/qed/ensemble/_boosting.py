@@ -102,13 +102,17 @@ class BoostedSum(Estimator, allow_nan=True):
     def _scores(self, rows: Any) -> Array:
         """Return the scores of rows, (n, k)."""
         k = self.n_trees_per_iteration_
-        return np.asarray(self.trees_.add_up(rows, self.trees_.numbers, k) + self.baseline_)
+        return np.asarray(self.trees_.add_up(rows, self.trees_.numbers, k) + self._start_scores(rows, self.baseline_))
+
+    def _start_scores(self, rows: Any, baseline: Array) -> Array:
+        """Return what the trees are added to, (n, k): a constant, here."""
+        return np.broadcast_to(baseline, (rows.shape[0], len(baseline)))
 
     def _staged_scores(self, rows: Any) -> Any:
         """Yield the scores of rows after each round."""
         k, trees = self.n_trees_per_iteration_, self.trees_
         leaves = _kernels.leaves_of(trees.packed, rows)
-        scores = np.tile(self.baseline_, (rows.shape[0], 1))
+        scores = self._start_scores(rows, self.baseline_)
         for first in range(0, len(trees), k):
             scores = scores + trees.numbers[leaves[:, first : first + k], 0]
             yield scores
@@ -149,13 +153,16 @@ class Rounds:
         self.X, self.y, self.s = data.X, np.ascontiguousarray(data.y), data.s
         self.is_plain = bool((self.s == 1).all())
         self.judge, self.baseline = judge, baseline
-        self.scores = np.tile(baseline, (len(self.y), 1))
+        self.scores = self._start(self.X)
         self.parts: list[TreeEnsemble] = []
         self.count = 0
         self.losses: list[float] = []
         self.judged: list[float] = []
-        self.held = None if judge is None else np.tile(baseline, (len(judge[1]), 1))
+        self.held = None if judge is None else self._start(judge[0])
         self._look()
+
+    def _start(self, rows: Any) -> Array:
+        return np.array(self.model._start_scores(rows, self.baseline))  # noqa: SLF001
 
     def resume(self, trees: TreeEnsemble, baseline: Array, most: int, name: str) -> None:
         """Go on from the trees of an earlier fit."""
@@ -169,8 +176,8 @@ class Rounds:
         self.losses, self.judged = [], []
         steps = _kernels.leaves_of(trees.packed, self.X)
         held = None if self.judge is None else _kernels.leaves_of(trees.packed, self.judge[0])
-        self.scores = np.tile(baseline, (len(self.y), 1))
-        self.held = None if self.judge is None else np.tile(baseline, (len(self.judge[1]), 1))
+        self.scores = self._start(self.X)
+        self.held = None if self.judge is None else self._start(self.judge[0])
         self._look()
         for first in range(0, len(trees), self.k):
             self.scores = self.scores + trees.numbers[steps[:, first : first + self.k], 0]

@@ -16,10 +16,12 @@ from qed.core import (
     Number,
     PositiveInt,
     Seed,
+    clone,
     fitted,
     param,
 )
 from qed.core._memory import require_memory
+from qed.core._parts import accepts_weight, models_with
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
 from qed.ensemble._boosting import BoostData, BoostedSum, GrownRound, Rounds
@@ -38,6 +40,9 @@ ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=
 TwoOrMore = Annotated[int, Number(low=2, whole=True)]
 
 FLAT = 1e-150  # mean curvature below which a leaf takes no step, as in scikit-learn
+LEAST_CHANCE = float(
+    np.finfo(np.float32).eps
+)  # of a label, by an estimator that trees are added to, as in scikit-learn
 COLUMNS = 2**32  # seeds from this number on draw columns, those below it rows
 
 
@@ -70,8 +75,8 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
     )
     init: Any = param(
         None,
-        "What trees are added to: None for the best constant (the median with loss='huber'), 'zero' for nothing. Estimators are"
-        " refused: fit on what they leave instead, or use StackingRegressor or StackingClassifier.",
+        "What trees are added to: None for the best constant (the median with loss='huber'), 'zero' for nothing, or an estimator,"
+        " which is fitted on the rows of the trees: what it predicts, or the log odds of its probabilities.",
     )
     random_state: Seed = param(
         None, "Seed of the rows and columns that are drawn, and of the rows that early stopping looks at."
@@ -102,6 +107,11 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
     oob_improvement_: Array = fitted(
         "How much less the rows that a round did not look at lose after it; empty if it looks at all.",
         shape="(0,) or (n_iter_,)",
+    )
+    init_: Any = fitted(
+        "The fitted estimator that trees are added to, where ``init`` is one.",
+        check=models_with("predict"),
+        optional=True,
     )
     oob_scores_: Array = fitted("Their loss after each round.", shape="(0,) or (n_iter_,)")
     tree_importances_: Array = fitted(
@@ -162,6 +172,8 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
         )
         rows, judge, warm = self._start(data, k, held, warm=warm, stops=self.n_iter_no_change is not None)
         steps = ExactSteps(self, rows)
+        if not warm:
+            self._fit_init(rows, k)
         rounds = Rounds(self, loss, rows, self._constant(loss, rows, k), judge, steps.grow)
         if warm:
             steps.resume(rounds)
@@ -185,16 +197,56 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
                 steps.store()
 
     def _constant(self, loss: BoostLoss, data: BoostData, k: int) -> Array:
-        if isinstance(self.init, str) and self.init == "zero":
-            return np.zeros(k)
         if self.init is not None:
-            raise InvalidParameter(
-                f"{type(self).__name__}.init must be None or 'zero', got {self.init!r:.80}. Fit on what an estimator leaves"
-                " instead, or use StackingRegressor or StackingClassifier."
-            )
+            return np.zeros(k)
         if loss.name == "huber":
             return np.array([weighted_quantile(data.y, data.s, 0.5)])
         return loss.constant(data.y, data.s, k)
+
+    def _fit_init(self, data: BoostData, k: int) -> None:
+        """Fit the estimator that trees are added to, on the rows that they learn from."""
+        self.__dict__.pop("init_", None)
+        if self.init is None or (isinstance(self.init, str) and self.init == "zero"):
+            return
+        is_class = "classes_" in self.__dict__
+        wanted = ("fit", "predict_proba") if is_class else ("fit", "predict")
+        if isinstance(self.init, type) or not all(hasattr(self.init, one) for one in wanted):
+            raise InvalidParameter(
+                f"{type(self).__name__}.init must be None, 'zero' or an estimator with {' and '.join(wanted)}, got"
+                f" {self.init!r:.80}."
+            )
+        weight = {} if (data.s == 1).all() else {"sample_weight": data.s}
+        if weight and not accepts_weight(self.init):
+            raise InvalidParameter(
+                f"The initial estimator {type(self.init).__name__} does not support sample weights, and rows have weights. Choose"
+                " another one, or fit without weights."
+            )
+        y = data.y
+        if is_class:
+            y = (data.y > 0).astype(np.int64) if k == 1 else data.y.astype(np.int64)
+        self.init_ = clone(self.init).fit(in_double(data.X), y, **weight)
+
+    def _start_scores(self, rows: Any, baseline: Array) -> Array:
+        """Return what the trees are added to: a constant, or what an estimator predicts as a score of each label."""
+        if "init_" not in self.__dict__:
+            return super()._start_scores(rows, baseline)
+        X, k = in_double(rows), len(baseline)
+        if "classes_" not in self.__dict__:
+            return np.asarray(self.init_.predict(X), dtype=np.float64).reshape(-1, 1)
+        chance = np.asarray(self.init_.predict_proba(X), dtype=np.float64)
+        if chance.shape[1] != max(k, 2):
+            return np.zeros((len(chance), k))  # a single label, and nothing to tell apart
+        chance = np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE)
+        logs = np.log(chance)
+        if k > 1:
+            return np.asarray(logs - logs.mean(axis=1, keepdims=True))
+        odds = logs[:, 1:] - np.log1p(-chance[:, 1:])
+        return np.asarray(odds / 2 if self.loss == "exponential" else odds)  # type: ignore[attr-defined]
+
+
+def in_double(X: Any) -> Any:
+    """Return rows as an estimator inside is given them: in float64, whatever the rows of the model are."""
+    return X.astype(np.float64) if X.dtype != np.float64 else X
 
 
 def _improves_no_more(model: ExactBoostingModel, rounds: Rounds) -> bool:

@@ -30,7 +30,7 @@ from qed.ensemble import _kernels
 from qed.ensemble._copies import whole_total
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 from qed.tree._grow import growth_limits, monotone_directions, require_range
-from qed.tree._kernels import Targets
+from qed.tree._kernels import Targets  # noqa: TC001  (the type of a field)
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
@@ -48,23 +48,45 @@ class ForestRows(NamedTuple):
     share: Array | None
     draws: int
     used: Array | None
+    widths: list[int] | None = None  # of several columns of labels, how many each has; targets are their indicators
+
+    @property
+    def unit(self) -> float:
+        """The impurity of a node, for a mean squared error of one where labels are indicators."""
+        return 1.0 if self.widths is None else sum(self.widths) / len(self.widths)
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether leaves weigh whole numbers."""
+        s = self.targets.s
+        return s is None or bool((s == np.rint(s)).all())
 
 
 def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
     labels = model.__dict__.get("classes_")
-    width = model.n_outputs_ if labels is None else len(labels)
+    widths = [len(own) for own in labels] if isinstance(labels, list) else None
+    width = model.n_outputs_ if labels is None else len(labels) if widths is None else sum(widths)
     if trees.n_features != model.n_features_in_:
         return f"should be over {model.n_features_in_} columns, and are over {trees.n_features}"
     if trees.value.shape[1] != width:
         return f"should hold {width} values a leaf, and hold {trees.value.shape[1]}"
     if len(trees.by_set):
         return "should ask about thresholds alone, and ask about sets of categories"
-    if labels is not None and model.n_outputs_ != 1:
-        return f"should have one target, and have {model.n_outputs_}"
     if labels is None:
         return "" if len(trees.weight) else "should hold a weight for each leaf"
-    are_weights = not len(trees.weight) and (trees.value >= 0).all() and trees.value.any(axis=1).all()
-    return "" if are_weights else "should hold weights of the labels in each leaf"
+    return _labels_fit(model, trees, [width] if widths is None else widths, is_list=widths is not None)
+
+
+def _labels_fit(model: Any, trees: TreeEnsemble, widths: list[int], *, is_list: bool) -> str:
+    """Say what is wrong with the labels of a forest: how many there are, and what leaves hold of each."""
+    counts = widths if is_list else widths[0]
+    if model.n_outputs_ != len(widths) or model.n_classes_ != counts or is_list != (len(widths) > 1):
+        return f"should be over {model.n_outputs_} column(s) of {model.n_classes_} labels, and classes_ lists {counts}"
+    value = trees.value.astype(np.float64)
+    sums = np.stack([own.sum(axis=1) for own in label_blocks(widths, value)], axis=1)
+    are_weights = not len(trees.weight) and (value >= 0).all() and (sums > 0).all()
+    are_even = (np.abs(sums - sums[:, :1]) <= 1e-6 * sums[:, :1]).all()
+    return "" if are_weights and are_even else "should hold weights of the labels in each leaf"
 
 
 class ForestModel(Estimator, sparse=True, allow_nan=True):
@@ -175,6 +197,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             )
         require_range(rows.targets)
         limits = growth_limits(self, n_rows, n_columns, 1.0)
+        limits = limits._replace(decrease=limits.decrease / rows.unit)
         monotone = monotone_directions(self, rows.targets, n_columns)
         kept = self._kept_trees(warm=warm)
         first = 0 if kept is None else len(kept[0])
@@ -190,7 +213,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         if not rows.draws:  # every tree has seen all rows, and knows their leaves
             sums = np.zeros((n_rows, rows.targets.width))
             if kept is not None:
-                sums = kept[0].add_up(rows.X, kept[0].shares if is_class else kept[0].numbers, 1)
+                sums = kept[0].add_up(rows.X, _leaf_values(kept[0], rows, is_class=is_class), 1)
 
         def store() -> None:
             if parts:
@@ -202,10 +225,11 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
                 many = min(batch, self.n_estimators - first)
                 rule = _kernels.SampleRule(self._is_random, first, many, rows.draws, balances, self.seed_)
                 grown = _kernels.grow_forest(ranked, rows.targets, rows.share, limits, rule, monotone)
-                parts.append(_as_ensemble(grown, n_columns, rows.targets.width, is_class=is_class))
-                gains.append(grown.importance.reshape(many, n_columns))
+                parts.append(_as_ensemble(grown, rows, is_class=is_class))
+                gains.append(rows.unit * grown.importance.reshape(many, n_columns))
                 if sums is not None:
-                    _add_leaves(sums, parts[-1], grown.leaf.reshape(many, n_rows), is_class=is_class)
+                    values = _leaf_values(parts[-1], rows, is_class=is_class)
+                    _add_leaves(sums, parts[-1].sizes, values, grown.leaf.reshape(many, n_rows))
                 first += many
                 progress.step(count=many)
         store()
@@ -224,12 +248,12 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         self, rows: ForestRows, trees: TreeEnsemble, gains: Array, sums: Array | None, *, is_class: bool
     ) -> None:
         self.trees_, self.tree_importances_ = trees, gains
-        self.n_outputs_ = 1 if is_class else rows.targets.width
+        self.n_outputs_ = rows.targets.width if not is_class else 1 if rows.widths is None else len(rows.widths)
         n_rows, width = rows.X.shape[0], rows.targets.width
         judged = np.full(n_rows, len(trees))
         if sums is None:
             bags, judged = self._bags(rows, len(trees))
-            sums = trees.add_up(rows.X, trees.shares if is_class else trees.numbers, 1, bags)
+            sums = trees.add_up(rows.X, _leaf_values(trees, rows, is_class=is_class), 1, bags)
         seen = judged > 0
         said = np.full((n_rows, width), np.nan)
         said[seen] = sums[seen] / judged[seen, None]
@@ -258,7 +282,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
     def _certify(self, rows: ForestRows, said: Array, seen: Array, *, is_class: bool) -> OutOfBagCertificate:
         n_rows = len(said)
         s = np.ones(n_rows) if rows.share is None else rows.share
-        error, low, high = interval_of(rows.targets, said, seen, s, is_class=is_class)
+        error, low, high = interval_of(rows.targets, said, seen, s, is_class=is_class, widths=rows.widths)
         where = "out-of-bag" if rows.draws else "training"
         what = "error rate" if is_class else "squared error"
         if not rows.draws:
@@ -278,9 +302,11 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
     def _keep_out_of_bag(self, rows: ForestRows, said: Array, whole: Array, seen: Array) -> None:
         raise NotImplementedError
 
-    def _rows_of(self, data: FitData, criterion: str, width: int, y: Array, factor: Array | None) -> ForestRows:
+    def _rows_of(
+        self, data: FitData, targets: Targets, factor: Array | None, widths: list[int] | None = None
+    ) -> ForestRows:
         """Drop rows without weight, and say how many rows a tree draws."""
-        s, used, X = data.weight, None, data.X
+        s, used, X, y = data.weight, None, data.X, targets.y
         weight = s if factor is None else (factor if s is None else s * factor)
         if weight is not None and not (weight > 0).all():
             used = weight > 0
@@ -293,7 +319,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         inside = factor if draws else (s if factor is None else (factor if s is None else s * factor))
         share = None if s is None else np.ascontiguousarray(s, dtype=np.float64)
         inside = None if inside is None else np.ascontiguousarray(inside, dtype=np.float64)
-        return ForestRows(X, Targets(criterion, width, np.ascontiguousarray(y), inside), share, draws, used)
+        return ForestRows(X, targets._replace(y=np.ascontiguousarray(y), s=inside), share, draws, used, widths)
 
 
 def number_of_draws(model: Any, n_rows: int, s: Array | None) -> int:
@@ -309,10 +335,13 @@ def number_of_draws(model: Any, n_rows: int, s: Array | None) -> int:
     return max(round(total * float(given)), 1)
 
 
-def _as_ensemble(grown: _kernels.GrownTrees, n_columns: int, width: int, *, is_class: bool) -> TreeEnsemble:
-    values = grown.values.reshape(-1, width)
+def _as_ensemble(grown: _kernels.GrownTrees, rows: ForestRows, *, is_class: bool) -> TreeEnsemble:
+    values = grown.values.reshape(-1, rows.targets.width)
+    if rows.widths is not None:  # means of indicators, times the weight of the leaf
+        values = values * grown.weight[:, None]
+        values = np.rint(values) if rows.are_whole else np.maximum(values, 0.0)
     return TreeEnsemble(
-        n_features=n_columns,
+        n_features=rows.X.shape[1],
         sizes=grown.sizes,
         feature=narrow(grown.feature),
         threshold=grown.threshold,
@@ -324,15 +353,38 @@ def _as_ensemble(grown: _kernels.GrownTrees, n_columns: int, width: int, *, is_c
     )
 
 
-def _add_leaves(sums: Array, part: TreeEnsemble, leaves: Array, *, is_class: bool) -> None:
+def label_blocks(widths: list[int], table: Array) -> list[Array]:
+    """Cut what is known of all labels into blocks, one for each column of labels."""
+    return np.split(table, np.cumsum(widths[:-1]), axis=1)
+
+
+def _leaf_values(trees: TreeEnsemble, rows: ForestRows, *, is_class: bool) -> Array:
+    """Return what leaves say: shares of the labels of each column, or numbers."""
+    if not is_class:
+        return trees.numbers
+    return trees.shares if rows.widths is None else len(rows.widths) * trees.shares
+
+
+def _add_leaves(sums: Array, sizes: Array, values: Array, leaves: Array) -> None:
     """Add what the leaves of each row say, tree by tree."""
-    values, first = part.shares if is_class else part.numbers, 0
-    for size, leaf in zip(part.sizes.tolist(), leaves, strict=True):
+    first = 0
+    for size, leaf in zip(sizes.tolist(), leaves, strict=True):
         sums += values[first : first + (size + 1) // 2].take(leaf, axis=0)
         first += (size + 1) // 2
 
 
-def interval_of(targets: Targets, said: Array, seen: Array, s: Array, *, is_class: bool) -> tuple[float, float, float]:
+def wrong_labels(targets: Targets, said: Array, seen: Array, widths: list[int] | None = None) -> Array:
+    """Return the share of its labels that are told wrong, of each row that was judged."""
+    if widths is None:
+        return np.asarray(said[seen].argmax(axis=1) != targets.y[seen], dtype=np.float64)
+    truth = targets.y.reshape(len(said), -1)[seen]
+    pairs = zip(label_blocks(widths, said[seen]), label_blocks(widths, truth), strict=True)
+    return np.asarray(np.mean([own.argmax(axis=1) != true.argmax(axis=1) for own, true in pairs], axis=0))
+
+
+def interval_of(
+    targets: Targets, said: Array, seen: Array, s: Array, *, is_class: bool, widths: list[int] | None = None
+) -> tuple[float, float, float]:
     """Return the mean error of the rows that were judged, and Hoeffding's interval around it."""
     if not seen.any():
         worst = 1.0 if is_class else float(np.ptp(targets.y) ** 2)
@@ -340,8 +392,7 @@ def interval_of(targets: Targets, said: Array, seen: Array, s: Array, *, is_clas
     s = s[seen]
     effective = float(s.sum() ** 2 / (s @ s))  # rows of equal weight that would vary as much
     if is_class:
-        wrong = said[seen].argmax(axis=1) != targets.y[seen]
-        error = float(s @ wrong / s.sum())
+        error = float(s @ wrong_labels(targets, said, seen, widths) / s.sum())
         return error, *hoeffding_interval(error, effective, DELTA)
     y = targets.y.reshape(len(said), -1)
     off = ((said[seen] - y[seen]) ** 2).mean(axis=1)

@@ -6,13 +6,22 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, InvalidData, PositiveInt, Regressor, fitted, param
-from qed.core._class_weights import class_weights
-from qed.ensemble._forest_model import ForestModel, ForestRows, Share
+from qed.core import Array, Classifier, InvalidData, InvalidParameter, PositiveInt, Regressor, fitted, param
+from qed.ensemble._forest_model import ForestModel, ForestRows, Share, label_blocks, wrong_labels
+from qed.tree._kernels import Targets
+from qed.tree._label_columns import LabelColumns, label_factors, require_gini
 from qed.tree._tree_model import float_like
 
 
-class _ForestClassifier(ForestModel, Classifier):
+def _has_a_column_for_each_label(model: Any, value: Array) -> str:
+    several = isinstance(model.classes_, list)
+    wanted = (max(map(len, model.classes_)), len(model.classes_)) if several else (len(model.classes_),)
+    return (
+        "" if value.ndim and value.shape[1:] == wanted else f"should have shape {('n', *wanted)}, and has {value.shape}"
+    )
+
+
+class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=True, label_columns=True):
     """A forest that predicts labels."""
 
     criterion: Literal["gini", "entropy", "log_loss", "misclassification"] = param(
@@ -25,24 +34,28 @@ class _ForestClassifier(ForestModel, Classifier):
         "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )
-    class_weight: dict[Any, Any] | Literal["balanced", "balanced_subsample"] | None = param(
+    class_weight: dict[Any, Any] | list[Any] | Literal["balanced", "balanced_subsample"] | None = param(
         None,
-        "What weights are multiplied by: by label, 'balanced' for equal sums of weights, 'balanced_subsample' for equal sums within"
-        " the rows of each tree; None for one.",
+        "What weights are multiplied by: by label, a dict, or a list of dicts for several columns of y; 'balanced' for equal sums"
+        " of weights, 'balanced_subsample' for equal sums within the rows of each tree (one column of y); None for one.",
     )
 
-    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
-    n_classes_: int = fitted("Number of labels.", low="k", high="k")
+    classes_: Array | list[Array] = fitted(
+        "Labels, sorted; for several columns of y a list.", dtype="label", shape="(*,)", order="strictly rising"
+    )
+    n_classes_: int | list[int] = fitted(
+        "Number of labels; for several columns of y a list.", low="classes_[j]", high="classes_[j]"
+    )
     oob_score_: float = fitted(
-        "Share of rows, by weight, whose label is predicted by trees that have not seen them.",
+        "Share of rows, by weight, whose label is predicted by trees that have not seen them; the mean over columns of y.",
         low=0,
         high=1,
         nan=True,
         optional=True,
     )
     oob_decision_function_: Array = fitted(
-        "Probabilities by trees that have not seen the row; NaN where every tree has.",
-        shape="(n, k)",
+        "Probabilities by trees that have not seen the row; NaN where every tree has. (n, k), or (n, k, m) for m columns of y.",
+        check=_has_a_column_for_each_label,
         low=0,
         nan=True,
         optional=True,
@@ -55,7 +68,7 @@ class _ForestClassifier(ForestModel, Classifier):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,) or (n, m)
             Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: its chance of being drawn, or its weight where nothing is drawn.
@@ -66,15 +79,30 @@ class _ForestClassifier(ForestModel, Classifier):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
-        codes = np.ascontiguousarray(data.y, dtype=np.int64)
+        codes = np.ascontiguousarray(data.y, dtype=np.int64).reshape(data.n_rows, -1)
+        several = data.classes if isinstance(data.classes, list) else None
         balances = isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample"
         given = None if balances else self.class_weight
-        factor = class_weights(type(self).__name__, given, data.classes, data.y, data.weight, may_vanish=True)
+        factor = label_factors(type(self).__name__, given, several or [data.classes], codes, data.weight)
         criterion = "entropy" if self.criterion == "log_loss" else self.criterion
-        rows = self._rows_of(data, criterion, len(data.classes), codes, None if factor is None else factor[codes])
         known = self.__dict__.get("classes_")
-        warm = data.warm and known is not None and np.array_equal(known, data.classes)
-        self.classes_, self.n_classes_ = data.classes, len(data.classes)
+        if several is None:
+            rows = self._rows_of(data, Targets(criterion, len(data.classes), codes.reshape(-1), None), factor)
+            is_known = known is not None and not isinstance(known, list) and np.array_equal(known, data.classes)
+            self.n_classes_ = len(data.classes)
+        else:
+            require_gini(criterion, len(several), "a forest")
+            if balances:
+                raise InvalidParameter(
+                    f"class_weight='balanced_subsample' is for one column of labels, and y has {len(several)}. Use 'balanced'."
+                )
+            self.n_classes_ = [len(labels) for labels in several]
+            rows = self._rows_of(data, LabelColumns(codes, self.n_classes_, None).targets(), factor, self.n_classes_)
+            is_known = (
+                isinstance(known, list) and len(known) == len(several) and all(map(np.array_equal, known, several))
+            )
+        warm = data.warm and is_known
+        self.classes_ = data.classes
         self._learn(rows, is_class=True, balances=balances, warm=warm)
         return self
 
@@ -88,13 +116,16 @@ class _ForestClassifier(ForestModel, Classifier):
 
         Returns
         -------
-        ndarray of shape (n,)
-            Labels.
+        ndarray of shape (n,) or (n, m)
+            Labels, a column for each of y.
         """
-        rows = self._new_data(X)
-        return np.asarray(self.classes_[self._shares(rows).argmax(axis=1)])
+        shares = self._shares(self._new_data(X))
+        if not isinstance(self.classes_, list):
+            return np.asarray(self.classes_[shares.argmax(axis=1)])
+        blocks = label_blocks(self.n_classes_, shares)  # type: ignore[arg-type]
+        return np.stack([own[share.argmax(axis=1)] for own, share in zip(self.classes_, blocks, strict=True)], axis=1)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """Return the shares of the labels in the leaves of each row, averaged over the trees.
 
         Parameters
@@ -105,12 +136,15 @@ class _ForestClassifier(ForestModel, Classifier):
         Returns
         -------
         ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
+            Rows that sum to one, in the order of ``classes_``; for several columns of y a list of such arrays.
         """
         rows = self._new_data(X)
-        return float_like(rows, self._shares(rows))
+        shares = float_like(rows, self._shares(rows))
+        if isinstance(self.classes_, list):
+            return [np.ascontiguousarray(own) for own in label_blocks(self.n_classes_, shares)]  # type: ignore[arg-type]
+        return shares
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities; minus infinity where a label occurs in no leaf of a row.
 
         Parameters
@@ -121,19 +155,26 @@ class _ForestClassifier(ForestModel, Classifier):
         Returns
         -------
         ndarray of shape (n, k)
-            Logarithms, in the order of ``classes_``.
+            Logarithms, in the order of ``classes_``; for several columns of y a list of such arrays.
         """
+        shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+            return [np.log(own) for own in shares] if isinstance(shares, list) else np.asarray(np.log(shares))
 
     def _shares(self, rows: Any) -> Array:
+        """Return the mean shares of the labels, of several columns side by side."""
         trees = self.trees_
-        return np.asarray(trees.add_up(rows, trees.shares) / len(trees))
+        return np.asarray(trees.add_up(rows, trees.shares) * (self.n_outputs_ / len(trees)))
 
     def _keep_out_of_bag(self, rows: ForestRows, said: Array, whole: Array, seen: Array) -> None:
+        if rows.widths is not None:
+            table = np.zeros((len(whole), max(rows.widths), len(rows.widths)))
+            for c, own in enumerate(label_blocks(rows.widths, whole)):
+                table[:, : rows.widths[c], c] = own
+            whole = table
         self.oob_decision_function_ = whole
         s = np.ones(len(said)) if rows.share is None else rows.share
-        right = said[seen].argmax(axis=1) == rows.targets.y[seen]
+        right = 1.0 - wrong_labels(rows.targets, said, seen, rows.widths)
         self.oob_score_ = float(np.average(right, weights=s[seen])) if seen.any() else float("nan")
 
 
@@ -202,7 +243,7 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
                 )
             if not (s @ targets.reshape(-1)) > 0:
                 raise InvalidData("Sum of y is not positive which is necessary for Poisson regression.")
-        rows = self._rows_of(data, criterion, width, targets.reshape(-1), None)
+        rows = self._rows_of(data, Targets(criterion, width, targets.reshape(-1), None), None)
         warm = data.warm and self.__dict__.get("n_outputs_") == width
         self._learn(rows, is_class=False, balances=False, warm=warm)
         return self

@@ -26,6 +26,7 @@ from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
 from qed.ensemble._boosting import BoostData, BoostedSum, GrownRound, Rounds
 from qed.ensemble._constraints import category_columns, directions, meeting_groups
 from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
+from qed.tree._categories import CategoryColumns
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
@@ -36,7 +37,7 @@ ANY_DEPTH = 2**31 - 1
 MANY = 10_000  # rows above which 'auto' stops early, as in scikit-learn
 
 
-class HistBoostingModel(BoostedSum):
+class HistBoostingModel(CategoryColumns, BoostedSum):
     """Boosting by histograms."""
 
     _: KW_ONLY
@@ -52,8 +53,8 @@ class HistBoostingModel(BoostedSum):
     max_bins: Bins = param(255, "Most bins of a column, besides that of missing values.")
     categorical_features: Any = param(
         "from_dtype",
-        "Columns of categories, whole numbers from 0 to 254 (NaN for missing): a mask, indices or names; None or 'from_dtype' for"
-        " none, since frames of categorical columns must be encoded first (OrdinalEncoder).",
+        "Columns of categories: a mask, indices or names; 'from_dtype' for the columns of a frame that hold words or categories;"
+        " None for none. At most ``max_bins`` categories a column; NaN and None are missing, and so is what the fit has not met.",
     )
     monotonic_cst: Any = param(
         None,
@@ -94,7 +95,7 @@ class HistBoostingModel(BoostedSum):
             "Fit on a sample of the rows, or on fewer columns.",
         )
         limits = _kernels.BoostLimits(
-            directions(self, n_columns, k), category_columns(self, data.X), meeting_groups(self, n_columns)
+            directions(self, n_columns, k), category_columns(self), meeting_groups(self, n_columns)
         )
         stops = _stops(self, n_rows)
         rows, judge, warm = self._start(data, k, held, warm=warm, stops=stops)

@@ -91,9 +91,11 @@ def tree_game(model: Any) -> TreeGame | None:
     )
 
 
-def _forest_game(model: Any) -> TreeGame:
+def _forest_game(model: Any) -> TreeGame | None:
     trees = model.trees_
     is_class = "classes_" in model.__dict__
+    if is_class and model.n_outputs_ > 1:
+        return None
     values = _one_or_all(trees.shares) if is_class else trees.numbers
     weight = trees.numbers.sum(axis=1) if is_class else trees.weight
     values = values / len(trees)
@@ -101,8 +103,10 @@ def _forest_game(model: Any) -> TreeGame:
     return TreeGame(trees, weight, values, 1, np.zeros(values.shape[1]), method)
 
 
-def _boosted_game(model: Any) -> TreeGame:
+def _boosted_game(model: Any) -> TreeGame | None:
     trees = model.trees_
+    if "init_" in model.__dict__:
+        return None
     method = "decision_function" if "classes_" in model.__dict__ else "predict"
     if method == "predict" and model.loss in ("gamma", "poisson"):
         method = "log of predict"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, InvalidData, InvalidParameter, fitted, param
-from qed.core._class_weights import class_weights
+from qed.core import Array, Classifier, fitted, param
 from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
-from qed.tree._label_columns import LabelColumns
+from qed.tree._label_columns import LabelColumns, label_factors, require_gini
 from qed.tree._tree_model import GrownTree, TreeModel, float_like
-
-if TYPE_CHECKING:
-    from qed.core import FitData
 
 
 class TreeClassifier(TreeModel, Classifier):
@@ -142,27 +138,6 @@ class DecisionTreeClassifier(GrownTree, TreeClassifier, multi_output=True, multi
         " sums of weights; None for one.",
     )
 
-    def _weights(self, data: FitData, classes: list[Array], codes: Array) -> Array | None:
-        """Return the weights of rows, times those of their classes in each column."""
-        owner, given, m = type(self).__name__, self.class_weight, len(classes)
-        if m > 1 and isinstance(given, dict):
-            raise InvalidParameter(
-                f"For multi-output, class_weight should be a list of dicts, one for each of the {m} columns of y: {owner} got one"
-                " dict."
-            )
-        if isinstance(given, list) and (m == 1 or len(given) != m or not all(isinstance(one, dict) for one in given)):
-            raise InvalidParameter(
-                f"For multi-output, number of elements in class_weight should match number of outputs: {owner}.class_weight takes"
-                f" a list of dicts for several columns of y. y has {m}, and class_weight is {given!r:.200}."
-            )
-        s = data.weight
-        for c, labels in enumerate(classes):
-            own = given[c] if isinstance(given, list) else given
-            factor = class_weights(owner, own, labels, codes[:, c], data.weight, may_vanish=True)
-            if factor is not None:
-                s = factor[codes[:, c]] if s is None else s * factor[codes[:, c]]
-        return s
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
@@ -184,12 +159,10 @@ class DecisionTreeClassifier(GrownTree, TreeClassifier, multi_output=True, multi
         codes = np.ascontiguousarray(data.y, dtype=np.int64).reshape(data.n_rows, -1)
         criterion = "entropy" if self.criterion == "log_loss" else self.criterion
         several = data.classes if isinstance(data.classes, list) else None
-        weight = self._weights(data, several or [data.classes], codes)
-        if several is not None and criterion != "gini":
-            raise InvalidData(
-                f"{criterion} is for one column of labels, and y has {len(several)}. Use criterion='gini', or a tree for each"
-                " column (MultiOutputClassifier)."
-            )
+        factor = label_factors(type(self).__name__, self.class_weight, several or [data.classes], codes, data.weight)
+        weight = data.weight if factor is None else (factor if data.weight is None else data.weight * factor)
+        if several is not None:
+            require_gini(criterion, len(several), "a tree")
         self.max_features_ = most_features(self.max_features, data.X.shape[1])
         self.classes_ = data.classes
         if several is None:

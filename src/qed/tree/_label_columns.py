@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.core import InvalidData, InvalidParameter
+from qed.core._class_weights import class_weights
 from qed.tree._kernels import Targets
 
 if TYPE_CHECKING:
@@ -18,6 +20,37 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
+
+
+def label_factors(owner: str, given: Any, classes: list[Array], codes: Array, weight: Array | None) -> Array | None:
+    """Return the product of the weights of a row's labels, a column of ``codes`` for each list of labels; None for ones."""
+    m = len(classes)
+    if m > 1 and isinstance(given, dict):
+        raise InvalidParameter(
+            f"For multi-output, class_weight should be a list of dicts, one for each of the {m} columns of y: {owner} got one"
+            " dict."
+        )
+    if isinstance(given, list) and (m == 1 or len(given) != m or not all(isinstance(one, dict) for one in given)):
+        raise InvalidParameter(
+            f"For multi-output, number of elements in class_weight should match number of outputs: {owner}.class_weight takes"
+            f" a list of dicts for several columns of y. y has {m}, and class_weight is {given!r:.200}."
+        )
+    product = None
+    for c, labels in enumerate(classes):
+        own = given[c] if isinstance(given, list) else given
+        factor = class_weights(owner, own, labels, codes[:, c], weight, may_vanish=True)
+        if factor is not None:
+            product = factor[codes[:, c]] if product is None else product * factor[codes[:, c]]
+    return product
+
+
+def require_gini(criterion: str, m: int, instead: str) -> None:
+    """Refuse other impurities for several columns of labels."""
+    if criterion != "gini":
+        raise InvalidData(
+            f"{criterion} is for one column of labels, and y has {m}. Use criterion='gini', or {instead} for each"
+            " column (MultiOutputClassifier)."
+        )
 
 
 class LabelColumns(NamedTuple):

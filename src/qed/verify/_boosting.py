@@ -15,11 +15,13 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
-from qed.verify._rows import read_data
+from qed.verify._rows import holds_categories, read_data
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qed.certificates import StagedCertificate
 
 
@@ -69,6 +71,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     values = [np.unique(column[~np.isnan(column)]) for column in rows.X.T]
     scores = np.tile(base, (len(rows.X), 1))
     found, taken = [_mean_loss(model, rows, scores)], trees_of(model, trees)
+    _check_questions(model, taken, rows.X.shape[1])
     for first in range(rounds):
         _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
@@ -79,7 +82,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             steps[:, c] = tree.value[leaf]
         scores = scores + steps
         found.append(_mean_loss(model, rows, scores))
-    check_held(model, held, base, taken, model.loss_level_)
+    check_held(model, held, lambda X: np.tile(base, (len(X), 1)), taken, model.loss_level_)
     found_array = np.array(found)
     size = LOSSES * np.maximum(np.abs(found_array), np.abs(found_array[0]))
     if not (np.abs(found_array - stated) <= size).all() or not (np.abs(model.train_score_ + stated) <= size).all():
@@ -150,11 +153,11 @@ def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows
     return train, held
 
 
-def check_held(model: Any, held: Rows | None, base: Array, trees: list[Tree], level: float) -> None:
+def check_held(model: Any, held: Rows | None, start: Callable[[Array], Array], trees: list[Tree], level: float) -> None:
     """Send the rows that early stopping looked at down the trees, and compare their losses; those of others are not at hand."""
     if held is None:
         return
-    scores = np.tile(base, (len(held.X), 1))
+    scores = start(held.X)
     losses = [held.s @ curve(held.loss, level, scores, held.y)[0] / held.s.sum()]
     for first in range(0, len(trees), held.k):
         steps = [tree.value[leaf_of(tree, held.X)] for tree in trees[first : first + held.k]]
@@ -417,6 +420,16 @@ def _in_set(model: Any, what: str, tree: Tree, node: int, value: Array) -> Array
     found = np.full(len(value), bool(tree.missing_left[node]))
     found[known] = goes[value[known].astype(np.intp)]
     return found
+
+
+def _check_questions(model: Any, trees: list[Tree], p: int) -> None:
+    """See that nodes ask columns of categories about sets, and others about thresholds."""
+    by_category = holds_categories(model, p)
+    for tree in trees:
+        inner = np.flatnonzero((tree.feature >= 0) & (tree.feature < p))
+        by_set = np.isin(inner, list(tree.sets))
+        if (by_category[tree.feature[inner]] != by_set).any():
+            refuse(model, "it asks for the order of categories, or about numbers as if they were categories")
 
 
 def _check_limits(model: Any, where: str, tree: Tree, count: Array, depth: Array) -> None:

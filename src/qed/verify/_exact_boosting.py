@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.verify._answers._trees import start_scores
 from qed.verify._boosting import (
     LOSSES,
     Rows,
@@ -27,10 +28,13 @@ from qed.verify._boosting import (
 )
 from qed.verify._forest_nodes import number_of_rows
 from qed.verify._names import called
+from qed.verify._part import Part
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qed.certificates import StagedCertificate
 
 
@@ -55,7 +59,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     level, base = _level(model, read[0]), np.asarray(model.baseline_, dtype=np.float64)
     _check_constant(model, rows, base)
     taken, order = trees_of(model, trees), np.argsort(rows.X, axis=0, kind="stable")
-    scores = np.tile(base, (len(rows.X), 1))
+    scores = start_scores(model, rows.X)
     trace = _Trace(model, rows, curve(rows.loss, level, scores, rows.y)[0])
     for first in range(rounds):
         used = _drawn(model, first, len(rows.X))
@@ -77,8 +81,18 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             curve(rows.loss, one, at, rows.y)[0] for one, at in ((level, scores), (shown, scores), (shown, before))
         )
         trace.add(value, after, start, used)
-    check_held(model, held, base, taken, level)
+    check_held(model, held, lambda X: start_scores(model, X), taken, level)
     return trace.verdict(certificate, fewer)
+
+
+def initial(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
+    """Yield the estimator that trees are added to, with the rows that they learnt from."""
+    if "init_" in model.__dict__:
+        rows, _ = parted_rows(model, read_rows(model, X, y, sample_weight))
+        target = rows.y
+        if "classes_" in model.__dict__:
+            target = (rows.y > 0).astype(np.int64) if rows.k == 1 else rows.y.astype(np.int64)
+        yield Part("init", model.init_, model.init, rows.X, target, None if (rows.s == 1).all() else rows.s)
 
 
 class _Trace:
@@ -154,9 +168,11 @@ def _lower(values: Array, s: Array, level: float) -> float:
 def _check_constant(model: Any, rows: Rows, base: Array) -> None:
     if base.shape != (rows.k,):
         refuse(model, "it has no constant for each class")
-    if isinstance(model.init, str):
+    if (model.init is None or isinstance(model.init, str)) != ("init_" not in model.__dict__):
+        refuse(model, "it starts from an estimator, and its parameters name none, or the other way round")
+    if model.init is not None:
         if base.any():
-            refuse(model, "it starts from zero, and its constant is another")
+            refuse(model, "it starts from zero or from an estimator, and its constant is another")
         return
     if rows.loss in ("absolute_error", "quantile", "huber"):
         level = float(model.alpha) if rows.loss == "quantile" else 0.5

@@ -44,6 +44,29 @@ class _Rows(NamedTuple):
     weighted: bool
     draws: int
     is_class: bool
+    widths: list[int]  # labels of each column, where there are several
+
+    @property
+    def unit(self) -> float:
+        """How large indicators of several columns are, for the mean of their variances to be the mean impurity."""
+        return float(np.sqrt(sum(self.widths) / len(self.widths))) if self.widths else 1.0
+
+    def blocks(self, table: Array) -> list[Array]:
+        """Cut what is known of labels into those of each column."""
+        return np.split(table, np.cumsum(self.widths[:-1]), axis=1) if self.widths else [table]
+
+    def right(self, said: Array, truth: Array) -> Array:
+        """Return the share of its labels that is told, for each row."""
+        pairs = zip(self.blocks(said), self.blocks(truth), strict=True)
+        return np.asarray(np.mean([own.argmax(axis=1) == true.argmax(axis=1) for own, true in pairs], axis=0))
+
+    def nodes(self, tree: Nodes) -> Nodes:
+        """Turn weights of the labels of several columns into means of their indicators."""
+        if not self.widths:
+            return tree
+        weight = self.blocks(tree.value)[0].sum(axis=1)
+        held = np.where(weight > 0, weight, 1.0)
+        return tree._replace(value=self.unit * tree.value / held[:, None], weight=weight)
 
 
 def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -61,15 +84,16 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
         ranks = ranks_of(rows.X, bins_of(rows.X, rows.share if rows.weighted else None, BINS))
     budget, looked = BUDGET / len(trees.sizes), Looked()
     for number in range(len(trees.sizes)):
-        tree = nodes_of(model, trees, number)
+        held = nodes_of(model, trees, number)
+        tree = rows.nodes(held)
         times = _times(model, rows, number)
         weight = _weights(model, rows, times)
         looked = looked.plus(_check_tree(model, number, tree, rows, np.flatnonzero(times > 0), weight, ranks, budget))
         out = np.flatnonzero(times == 0) if rows.draws else np.arange(n)
         if len(out):
             leaf = levels_of(model, tree, rows.X[out])
-            own = tree.value[leaf]
-            sums[out] += own / own.sum(axis=1, keepdims=True) if rows.is_class else own
+            own = held.value[leaf]
+            sums[out] += max(len(rows.widths), 1) * (own / own.sum(axis=1, keepdims=True)) if rows.is_class else own
             judged[out] += 1
     error, low, high, seen = _judge(rows, sums, judged)
     slack = RELATIVE * max(error, high, 1e-300)
@@ -90,12 +114,22 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
     table = np.asarray(data.X if isinstance(data.X, np.ndarray) else data.X.toarray(), dtype=np.float64)
     share = np.ones(data.n_rows) if data.weight is None else data.weight
     criterion = {"log_loss": "entropy", "friedman_mse": "squared_error"}.get(model.criterion, model.criterion)
-    factor, is_class = np.ones(data.n_rows), "classes_" in model.__dict__
+    factor, is_class, widths = np.ones(data.n_rows), "classes_" in model.__dict__, []
     if is_class:
-        if not np.array_equal(data.classes, model.classes_):
-            refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
-        factor = _class_factors(model, data.y.astype(np.intp), share)
-        target = np.eye(len(data.classes))[data.y.astype(np.intp)]
+        several = isinstance(data.classes, list)
+        found, stored = (data.classes, model.classes_) if several else ([data.classes], [model.classes_])
+        if several != isinstance(model.classes_, list) or len(found) != len(stored):
+            refuse(model, f"y has {len(found)} column(s) of labels, and it knows others")
+        if not all(map(np.array_equal, found, stored)):
+            refuse(model, f"the labels are {[labels.tolist() for labels in found]!r:.100}")
+        codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
+        factor = _class_factors(model, found, codes, share)
+        target = np.concatenate([np.eye(len(labels))[own] for labels, own in zip(found, codes.T, strict=True)], axis=1)
+        if several:  # the Gini impurities of columns are the variances of their indicators, added up
+            widths = [len(labels) for labels in found]
+            if criterion != "gini" or model.n_outputs_ != len(widths):
+                refuse(model, f"{criterion} is for one column of labels, and y has {len(widths)}")
+            criterion, target = "squared_error", target * np.sqrt(sum(widths) / len(widths))
     else:
         target = data.y.astype(np.float64).reshape(data.n_rows, -1)
     used = share * factor > 0
@@ -107,17 +141,24 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
         given = model.max_samples
         draws = int(total) if given is None else given if isinstance(given, int) else max(round(total * given), 1)
     s = factor if draws else share * factor
-    return _Rows(table[used], Sample(criterion, target[used], s), share, data.weight is not None, draws, is_class)
+    sample = Sample(criterion, target[used], s)
+    return _Rows(table[used], sample, share, data.weight is not None, draws, is_class, widths)
 
 
-def _class_factors(model: Any, codes: Array, s: Array) -> Array:
-    given, labels = model.class_weight, model.classes_.tolist()
+def _class_factors(model: Any, classes: list[Array], codes: Array, s: Array) -> Array:
+    """Return the product of the weights of the labels of each row."""
+    given, product = model.class_weight, np.ones(len(codes))
     if given is None or (isinstance(given, str) and given == "balanced_subsample"):
-        return np.ones(len(codes))
-    if isinstance(given, str):
-        sums = np.bincount(codes, s, minlength=len(labels))
-        return np.asarray((s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0)))[codes])
-    return np.asarray(np.array([float(given.get(label, 1.0)) for label in labels])[codes])
+        return product
+    for c, labels in enumerate(classes):
+        if isinstance(given, str):
+            sums = np.array([s[codes[:, c] == k].sum() for k in range(len(labels))])
+            factor = s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0))
+        else:
+            own = given[c] if len(classes) > 1 else given
+            factor = np.array([float(own.get(label, 1.0)) for label in labels.tolist()])
+        product = product * factor[codes[:, c]]
+    return np.asarray(product)
 
 
 def _times(model: Any, rows: _Rows, number: int) -> Array:
@@ -283,7 +324,7 @@ def _judge(rows: _Rows, sums: Array, judged: Array) -> tuple[float, float, float
     s = rows.share[seen]
     said = sums[seen] / judged[seen, None]
     if rows.is_class:
-        off, most = (said.argmax(axis=1) != y[seen].argmax(axis=1)).astype(np.float64), 1.0
+        off, most = 1.0 - rows.right(said, y[seen]), 1.0
     else:
         off, most = ((said - y[seen]) ** 2).mean(axis=1), float(np.ptp(y, axis=0).max() ** 2)
     error = float(s @ off / s.sum())
@@ -317,18 +358,28 @@ def _check_out_of_bag(model: Any, rows: _Rows, sums: Array, judged: Array, X: An
         return
     data = read_data(model, X, y, sample_weight)
     share = np.ones(data.n_rows) if data.weight is None else data.weight
-    factor = _class_factors(model, data.y.astype(np.intp), share) if rows.is_class else np.ones(data.n_rows)
+    factor = np.ones(data.n_rows)
+    if rows.is_class:
+        codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
+        factor = _class_factors(model, data.classes if rows.widths else [data.classes], codes, share)
     whole = np.full((data.n_rows, sums.shape[1]), np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         whole[share * factor > 0] = sums / judged[:, None]
-    stored = np.asarray(model.__dict__[name]).reshape(data.n_rows, -1)
+    stored = np.asarray(model.__dict__[name])
+    if rows.widths:
+        if stored.shape != (data.n_rows, max(rows.widths), len(rows.widths)):
+            refuse(model, f"{name} has another shape than its labels")
+        if any(stored[:, k:, c].any() for c, k in enumerate(rows.widths)):
+            refuse(model, f"{name} holds chances of labels that a column does not have")
+        stored = np.concatenate([stored[:, :k, c] for c, k in enumerate(rows.widths)], axis=1)
+    stored = stored.reshape(data.n_rows, -1)
     size = np.nanmax(np.abs(whole), initial=1e-300)
     if stored.shape != whole.shape or not np.allclose(stored, whole, rtol=0, atol=RELATIVE * size, equal_nan=True):
         refuse(model, f"{name} is not what trees say of rows that they have not seen")
     seen = judged > 0
     truth, said, s = rows.sample.target[seen], sums[seen] / judged[seen, None], rows.share[seen]
     if rows.is_class:
-        score = float(s @ (said.argmax(axis=1) == truth.argmax(axis=1)) / s.sum()) if seen.any() else np.nan
+        score = float(s @ rows.right(said, truth) / s.sum()) if seen.any() else np.nan
     else:
         mean = s @ truth / s.sum() if seen.any() else 0.0
         total, off = s @ (truth - mean) ** 2, s @ (truth - said) ** 2

@@ -124,10 +124,13 @@ class Entry:
         The check of each kind of certificate that a fit of the class may carry.
     parts : function or None
         Of a model of models: yields its parts, each with the rows, targets and weights that reached it.
+    inner : function or None
+        Yields in the same way models whose answers a check builds on: they are verified before it.
     """
 
     checks: dict[type[Certificate], Check]
     parts: Parts | None = None
+    inner: Parts | None = None
 
 
 def _by(kind: type[Certificate], check: Check) -> Entry:
@@ -161,7 +164,7 @@ _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
 _FOREST = _by(OutOfBagCertificate, _forests.check)
 _BOOSTED = _by(StagedCertificate, _boosting.check)
-_EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
+_EXACTLY_BOOSTED = Entry({StagedCertificate: _exact_boosting.check}, inner=_exact_boosting.initial)
 
 TABLE: dict[str, Entry] = {
     "qed.calibration.CalibratedClassifierCV": _of(_calibrated.calibrated),
@@ -433,6 +436,9 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
     require_claims(model, certificate)
     _require_labels(model, X, y)
     if type(certificate) in entry.checks:
+        for part in () if entry.inner is None else entry.inner(model, X, y, _as_weights(sample_weight, X, y)):
+            require_template(model, part)
+            check_model(part.model, part.X, part.y, part.weight, as_part=True)
         verdict = entry.checks[type(certificate)](model, certificate, X, y, sample_weight)
     else:
         verdict = _check_parts(model, entry, certificate, X, y, sample_weight)

@@ -15,6 +15,7 @@ import numpy as np
 
 from qed.core import _finite, _tables, _targets
 from qed.core._errors import CertificateError, InvalidData
+from qed.core._mixed import read as read_columns
 from qed.core._validation import FitData, is_source
 from qed.verify._declared import declares
 
@@ -74,7 +75,7 @@ def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = 
         Whether NaN and infinity in X are refused.
     """
     traits, owner = model._traits(), type(model).__name__  # noqa: SLF001
-    table, names = _tables.read(X, "X", traits, owner)
+    table, names = read_numbers(model, X, are_of_fit=True)
     n_rows, n_columns = table.shape
     if not n_rows:
         raise InvalidData(f"{owner} cannot be verified on no rows. Pass the rows of the fit.")
@@ -90,6 +91,53 @@ def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = 
         is_column = given.ndim == 2 and given.shape[1] == 1 and not traits.multi_output
         target, classes = _targets.read(given[:, 0] if is_column else given, n_rows, traits, owner)
     return FitData(table, target, _targets.weights(sample_weight, n_rows), listed, n_rows, classes, owner=owner)
+
+
+def read_numbers(model: Any, X: Any, *, are_of_fit: bool = False) -> tuple[Any, Any]:
+    """Read a table as numbers, with the names of its columns; categories as their places among those that the model stores.
+
+    Those of the fit must be exactly the stored ones, in order; other values that the model does not know are missing to it.
+    """
+    traits, owner, stored = model._traits(), type(model).__name__, model.__dict__.get("categories_")  # noqa: SLF001
+    if stored is None or not declares(model, "categorical_features") or not any(len(known) for known in stored):
+        return _tables.read(X, "X", traits, owner)
+    seen = read_columns(X, owner)
+    if len(seen.columns) != len(stored):
+        raise OtherData(f"X has {len(seen.columns)} columns, and {owner} knows categories of {len(stored)}.")
+    found: list[Any] = []
+    kinds: list[Any] = []
+    for j, (column, known) in enumerate(zip(seen.columns, stored, strict=True)):
+        if not len(known):
+            found.append(_tables.read(column.dense[:, np.newaxis], "X", traits, owner)[0][:, 0])
+            kinds.append(found[-1].dtype)
+            continue
+        entries = [None if _is_gap(one) else one for one in column.dense.tolist()]
+        values = [one for one in known.tolist() if not _is_gap(one)]
+        if are_of_fit and values != sorted({one for one in entries if one is not None}):
+            raise OtherData(f"{owner} knows other categories of column {j} than these rows have, or in another order.")
+        place = {value: float(number) for number, value in enumerate(values)}
+        found.append(np.array([np.nan if one is None else place.get(one, np.nan) for one in entries], dtype=np.float64))
+    return np.column_stack(found).astype(np.result_type(*kinds) if kinds else np.float64), seen.names
+
+
+def holds_categories(model: Any, p: int) -> np.ndarray[Any, Any]:
+    """Return whether each column holds categories: those that the parameter names, and those of which values are stored."""
+    given, mask = model.__dict__.get("categorical_features"), np.zeros(p, dtype=bool)
+    if given is not None and not isinstance(given, str):
+        listed = np.asarray(given).ravel()
+        if listed.dtype.kind in "UO":
+            names = [str(name) for name in model.__dict__.get("feature_names_in_", ())]
+            mask[[names.index(str(name)) for name in listed.tolist()]] = True
+        elif listed.dtype.kind == "b":
+            mask[:] = listed
+        else:
+            mask[listed.astype(np.intp)] = True
+    stored = model.__dict__.get("categories_")
+    return mask if stored is None else mask | np.array([len(known) > 0 for known in stored])
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or bool(value != value)  # noqa: PLR0124  NaN
 
 
 def require_columns(model: Any, n_columns: int, names: Any) -> None:

@@ -41,4 +41,8 @@ void link_rows(const NeighborIndex& index, const double* x, const Measure& measu
 /// Single, complete, average, weighted, of a symmetric matrix, which is written over.
 void link_matrix(double* distances, Index rows, Linkage linkage, const Merges& out);
 
+/// Single linkage of the edges of a tree, in the order given: children[2t] < children[2t + 1] are the clusters that edge t
+/// joins.
+void join_edges(const Index* first, const Index* second, Index edges, Index* children);
+
 }  // namespace qed

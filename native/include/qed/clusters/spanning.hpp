@@ -25,4 +25,18 @@ struct SpanningOut {
 void span_rows(const NeighborIndex& index, const double* x, const Measure& measure, const SpanningIn& in,
                const SpanningOut& out);
 
+/// The edges of a minimum spanning tree, rows - 1 of them, in no order.
+struct SpanningEdges {
+    Index* first;
+    Index* second;
+    double* distance;
+};
+
+/// Borůvka's algorithm on an index with boxes: in each round every component finds its nearest other one, and joins it.
+/// Distances are those of mutual reachability with `core`, one number a row, or plain where it is null. A row keeps the
+/// nearest row outside that it has found, until its component takes that in. Edges are ordered by length, then by rows,
+/// so that the tree is the same whatever the number of threads.
+void spanning_edges(const NeighborIndex& index, const double* x, const Measure& measure, const double* core,
+                    const SpanningEdges& out);
+
 }  // namespace qed

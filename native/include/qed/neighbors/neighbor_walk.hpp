@@ -1,7 +1,7 @@
 /// The way down a tree of boxes, and what is kept on it.
 ///
 /// A keeper says up to which sum it is interested (`limit`), whether it looks at rows at all (`kLooks`), and takes what
-/// is within (`offer`).
+/// is within (`offer`). It may have children passed by (`skips`).
 #pragma once
 
 #include <algorithm>
@@ -160,8 +160,14 @@ class Walk {
         int count = 0;
         for (unsigned bits = at_most(sums, keep_.limit()); bits != 0; bits &= bits - 1) {
             const int c = __builtin_ctz(bits);
-            if (index_.children[node * kOctet + c] == kNoChild) {
+            const Index child = index_.children[node * kOctet + c];
+            if (child == kNoChild) {
                 continue;
+            }
+            if constexpr (requires { keep_.skips(child); }) {
+                if (keep_.skips(child)) {
+                    continue;
+                }
             }
             const double value = sums[c / kLanes<double>][c % kLanes<double>];
             int at = count++;

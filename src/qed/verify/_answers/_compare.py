@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from qed.core import CertificateError, _tables
-from qed.verify._rows import EXTENDED
+from qed.core import CertificateError
+from qed.verify._rows import EXTENDED, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def refuse(model: Any, method: str) -> NoReturn:
 
 def table_of(model: Any, X: Any) -> Any:
     """Read rows of numbers as the class takes them: an array or a sparse container."""
-    rows, _ = _tables.read(X, "X", model._traits(), type(model).__name__)  # noqa: SLF001
+    rows, _ = read_numbers(model, X)
     return rows if isinstance(rows, np.ndarray) else rows.tocsr()
 
 

@@ -41,7 +41,7 @@ _PLANES = _linear_in(predict=_linear.label, decision_function=_linear.decision)
 _PROBABLE = {**_PLANES, **_linear_in(predict_proba=_linear.chances)}
 _TREE: dict[str, Rule] = {"predict": _trees.tree_label, "predict_proba": _trees.tree_chances}
 _TREE_NUMBER = _defined(predict=_trees.tree_number)
-_FOREST = _defined(predict=_trees.forest_label, predict_proba=_trees.forest_chances)
+_FOREST: dict[str, Rule] = {"predict": _trees.forest_label, "predict_proba": _trees.forest_chances}
 _FOREST_NUMBER = _defined(predict=_trees.forest_number)
 _BOOSTED = _defined(
     predict=_trees.boosted_label, predict_proba=_trees.boosted_chances, decision_function=_trees.boosted_decision

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from qed.verify._answers._agree import agreed
 from qed.verify._answers._compare import Labels, Numbers, both, dense, refuse, require, sigmoid, softmax, table_of
 from qed.verify._answers._entries import columns_of, places_of
 from qed.verify._boosting import leaf_of, trees_of
@@ -129,20 +130,60 @@ def forest_number(model: Any, X: Array) -> Numbers:
     return Numbers(*(one[:, 0] if model.n_outputs_ == 1 else one for one in found))
 
 
-def forest_chances(model: Any, X: Array) -> Numbers:
-    """Return mean shares of labels over trees."""
-    return _forest(model, X)
+def _forest_blocks(model: Any, X: Any) -> tuple[Any, list[tuple[Array, Numbers]]]:
+    """Return the rows, and the labels of each column of y with their mean shares over trees."""
+    rows = table_of(model, X)
+    found, several = _forest(model, _dense(rows)), isinstance(model.classes_, list)
+    classes = model.classes_ if several else [model.classes_]
+    ends = np.cumsum([len(labels) for labels in classes])[:-1]
+    parts = zip(*(np.split(len(classes) * one, ends, axis=1) for one in found), strict=True)
+    return rows, list(zip(classes, (Numbers(*part) for part in parts), strict=True))
 
 
-def forest_label(model: Any, X: Array) -> Labels:
-    """Predict the label with the largest mean share."""
-    return Labels(*_forest(model, X), model.classes_)
+def forest_chances(model: Any, X: Any, told: Any) -> None:
+    """Compare mean shares of labels over trees; of several targets there is a table for each."""
+    rows, blocks = _forest_blocks(model, X)
+    listed = told if isinstance(model.classes_, list) else [told]
+    if len(listed) != len(blocks):
+        refuse(model, "predict_proba")
+    for (_, own), one in zip(blocks, listed, strict=True):
+        require(model, "predict_proba", own, dense(one), is_single=rows.dtype == np.float32)
+
+
+def forest_label(model: Any, X: Any, told: Any) -> None:
+    """Compare labels with those of the largest mean share."""
+    _, blocks = _forest_blocks(model, X)
+    answers = dense(told)
+    answers = answers if isinstance(model.classes_, list) else answers[:, None]
+    if answers.shape != (answers.shape[0], len(blocks)):
+        refuse(model, "predict")
+    for c, (labels, own) in enumerate(blocks):
+        require(model, "predict", Labels(*own, labels), answers[:, c])
+
+
+def start_scores(model: Any, X: Array) -> Array:
+    """Return what trees are added to: a constant for each class, or what an estimator says, as scores."""
+    base = np.tile(np.asarray(model.baseline_, dtype=np.float64).reshape(-1), (len(X), 1))
+    if "init_" not in model.__dict__:
+        return base
+    rows = np.asarray(X, dtype=np.float64)
+    if "classes_" not in model.__dict__:
+        return base + np.asarray(agreed(model.init_, "predict", rows), dtype=np.float64).reshape(-1, 1)
+    chance = np.asarray(agreed(model.init_, "predict_proba", rows), dtype=np.float64)
+    if chance.shape[1] == 1:
+        return base
+    least = 2.0**-23  # as near to certain as single precision tells
+    chance = np.minimum(np.maximum(chance, least), 1 - least)
+    if base.shape[1] == 1:
+        odds = np.log(chance[:, 1:] / (1 - chance[:, 1:]))
+        return base + (odds / 2 if model.loss == "exponential" else odds)
+    return np.asarray(base + np.log(chance) - np.log(chance).mean(axis=1, keepdims=True))
 
 
 def _boosted(model: Any, X: Array) -> Numbers:
     """Add up a constant and what the leaves of a row hold, one column for each class."""
     k = int(model.n_trees_per_iteration_)
-    total = np.tile(np.asarray(model.baseline_, dtype=EXTENDED).reshape(-1), (len(X), 1))
+    total = start_scores(model, X).astype(EXTENDED)
     size = np.abs(total)
     for number, tree in enumerate(trees_of(model, model.trees_)):
         own = tree.value[leaf_of(tree, X)]
