@@ -1,4 +1,4 @@
-"""Files that ended in an error which is not qed's, or took too long: each is refused where it is read, or by the method in words."""
+"""Files that ended in an error which is not qed's, or took too long: refused where they are read, or by the method in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What long runs of the fuzzers found, in its smallest form: honest models that were refused, and changed ones that were accepted."""
+"""What long runs of the fuzzers found, in its smallest form: honest models that were refused, changed ones that were accepted."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import scipy.sparse as sp
 import qed
 from qed import cluster, covariance, decomposition, ensemble, linear_model, manifold, naive_bayes, preprocessing, tree
 from qed.core import CertificateError
+from qed.verify._answers._found import drawn_map, factors
 
 
-@pytest.fixture
-def X():
+@pytest.fixture(name="X")
+def _rows():
     return np.random.default_rng(5).normal(size=(40, 4))
 
 
-@pytest.fixture
-def y(X):
+@pytest.fixture(name="y")
+def _target(X):
     return X[:, 0] + 0.5 * X[:, 1] + np.random.default_rng(6).normal(size=40)
 
 
@@ -182,8 +183,6 @@ def test_one_number_of_rows(X):
 
 @pytest.mark.parametrize("beta", [2.0, 1.0])
 def test_codes_of_nonnegative_factors_are_those_of_the_components(beta, X):
-    from qed.verify._answers._found import factors
-
     rows = np.abs(X)
     solver = "cd" if beta == 2 else "mu"
     model = decomposition.NMF(2, beta_loss=beta, solver=solver, init="nndsvda", random_state=0).fit(rows)
@@ -196,8 +195,6 @@ def test_codes_of_nonnegative_factors_are_those_of_the_components(beta, X):
 
 @pytest.mark.parametrize("name", ["GaussianRandomProjection", "SparseRandomProjection", "HadamardProjection"])
 def test_projections_are_drawn_again(name, X):
-    from qed.verify._answers._found import drawn_map
-
     model = getattr(decomposition, name)(3, random_state=0).fit(X)
     told = model.transform(X)
     drawn_map(model, X, told)
