@@ -77,7 +77,7 @@ def _directions(kind: str, model: Any, p: int) -> Array:
     """Draw directions as columns, shape (p, k), from the seed by definition."""
     rng, k = np.random.default_rng(model.seed_), int(model.n_components_)
     if kind == "GaussianRandomProjection":
-        return rng.standard_normal((k, p)).T / np.sqrt(k)
+        return np.asarray(rng.standard_normal((k, p)).T / np.sqrt(k))
     if kind == "SparseRandomProjection":
         share = 1 / np.sqrt(p) if model.density == "auto" else float(model.density)
         found = np.zeros((p, k))
