@@ -329,6 +329,20 @@ def _scalers(add: Callable[..., None]) -> None:
         for layout in ("array", "float32", "pandas"):
             add(lambda options=options: P.KNNImputer(**options), rows="gaps", layout=layout)
     add(lambda: P.KNNImputer(missing_values=1.0), rows="rounded")
+    for options in (
+        {"max_iter": 3},
+        {
+            "max_iter": 2,
+            "add_indicator": True,
+            "n_nearest_features": 2,
+            "imputation_order": "random",
+            "random_state": 3,
+        },
+        {"estimator": L.Ridge(), "max_iter": 2, "initial_strategy": "median", "min_value": -1.0, "skip_complete": True},
+        {"sample_posterior": True, "max_iter": 2, "random_state": 0, "keep_empty_features": True, "max_value": 9.0},
+    ):
+        for layout in ("array", "float32", "pandas"):
+            add(lambda options=options: P.IterativeImputer(**options), rows="gaps", layout=layout)
     add(P.MissingIndicator, rows="gaps")
     add(lambda: P.MissingIndicator(features="all"), rows="gaps", layout="pandas")
     add(lambda: P.MissingIndicator(missing_values=1.0, error_on_new=False), rows="rounded")
@@ -553,7 +567,7 @@ def _curves(add: Callable[..., None]) -> None:
     add(lambda: curve(increasing=False, y_max=0.5), layout="float32")
     add(lambda: curve(y_min=0.25), layout="pandas")
     calibrated = calibration.CalibratedClassifierCV
-    for method in ("sigmoid", "isotonic"):
+    for method in ("sigmoid", "isotonic", "temperature"):
         for target in ("two", "three"):
             add(lambda method=method: calibrated(L.LogisticRegression(), method=method, cv=3), target=target)
         add(lambda method=method: calibrated(method=method, ensemble=False, cv=2), weight="counts")

@@ -37,6 +37,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("SelectFdr", "SelectFpr", "SelectFwe"), lambda kind: kind(alpha=1.0)),
     "GenericUnivariateSelect": lambda kind: kind(mode="k_best", param=1),
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
+    "IterativeImputer": lambda kind: kind(tol=1.0, random_state=0),  # rounds that do not converge are warned about
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
     "QuadraticDiscriminantAnalysis": lambda kind: kind(

@@ -13,6 +13,25 @@ from pathlib import Path
 from types import ModuleType
 
 TABLE = Path(__file__).resolve().parents[1] / "src" / "qed" / "core" / "sklearn_names.txt"
+MODULES = (  # inside packages, whose names scripts import from there
+    "feature_extraction.image",
+    "feature_extraction.text",
+    "gaussian_process.kernels",
+    "metrics.cluster",
+    "metrics.pairwise",
+    "utils.class_weight",
+    "utils.discovery",
+    "utils.estimator_checks",
+    "utils.extmath",
+    "utils.graph",
+    "utils.metadata_routing",
+    "utils.metaestimators",
+    "utils.multiclass",
+    "utils.parallel",
+    "utils.random",
+    "utils.sparsefuncs",
+    "utils.validation",
+)
 OURS = ("conftest", "externals", "tests")  # scikit-learn's own business
 
 
@@ -26,6 +45,8 @@ def table() -> str:
     names = {
         package: _offered(importlib.import_module(f"sklearn.{package}")) for package in packages if package not in OURS
     }
+    for module in MODULES:
+        names[module] = _offered(importlib.import_module(f"sklearn.{module}"))
     for name, estimator in all_estimators():  # those of experiments stand in no list
         names[estimator.__module__.split(".")[1]].add(name)
     own = set(sklearn.__all__) - set(packages)

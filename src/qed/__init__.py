@@ -40,6 +40,7 @@ from qed.core._version import __version__
 if TYPE_CHECKING:
     from qed.core._events import STOP, Event, StopFit, listen
     from qed.core._persistence import load
+    from qed.core._settings import config_context, get_config, set_config
     from qed.core._threads import get_num_threads, set_num_threads
     from qed.core._versions import show_versions
     from qed.data import executor, scan
@@ -64,11 +65,14 @@ __all__ = [
     "__version__",
     "all_estimators",
     "clone",
+    "config_context",
     "executor",
+    "get_config",
     "get_num_threads",
     "listen",
     "load",
     "scan",
+    "set_config",
     "set_num_threads",
     "show_versions",
 ]
@@ -78,9 +82,12 @@ _HOMES = {
     "STOP": "qed.core._events",
     "Event": "qed.core._events",
     "StopFit": "qed.core._events",
+    "config_context": "qed.core._settings",
+    "get_config": "qed.core._settings",
     "listen": "qed.core._events",
     "load": "qed.core._persistence",
     "get_num_threads": "qed.core._threads",
+    "set_config": "qed.core._settings",
     "set_num_threads": "qed.core._threads",
     "show_versions": "qed.core._versions",
     "executor": "qed.data",
@@ -99,6 +106,7 @@ _ALIASES = {
     "isotonic": "calibration",
     "kernel_approximation": "kernel_model",
     "kernel_ridge": "kernel_model",
+    "metrics.cluster": "metrics",
     "metrics.pairwise": "metrics",
     "multiclass": "compose",
     "multioutput": "compose",

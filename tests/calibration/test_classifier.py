@@ -22,7 +22,7 @@ WEIGHT = rng.integers(1, 4, 150).astype(float)
 
 
 @pytest.mark.parametrize("ensemble", [True, False, "auto"])
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_probabilities_are_those_of_scikit_learn_and_are_confirmed(y, method, ensemble, weight):
@@ -34,7 +34,7 @@ def test_probabilities_are_those_of_scikit_learn_and_are_confirmed(y, method, en
     assert qed.verify(model, X, y, weight).holds
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
 def test_a_model_that_is_too_sure_becomes_less_so(method):
     repeated = np.repeat(X[:, :1], 6, axis=1)
     plain, half = GaussianNB().fit(repeated[:100], TWO[:100]), slice(100, 150)
@@ -55,11 +55,47 @@ def test_changed_parts_are_refused(ensemble):
         ("sigmoid", lambda m: m.estimators_[0].coef_.__imul__(1.01)),
         ("sigmoid", lambda m: setattr(m, "ensemble", not ensemble)),
         ("sigmoid", lambda m: setattr(m, "folds_", 1 - m.folds_)),
+        ("temperature", lambda m: m.temperatures_.__imul__(1.001)),
+        ("temperature", lambda m: m.certificate_.parts["temperature of classifier 0"].low.__imul__(1.001)),
+        ("temperature", lambda m: m.certificate_.parts.pop("temperature of classifier 0")),
+        ("temperature", lambda m: m.estimators_[0].coef_.__imul__(1.01)),
     ):
         model = calibrated(method)
         change(model)
         with pytest.raises(qed.CertificateError):
             qed.verify(model, X, TWO)
+
+
+def test_a_temperature_minimises_the_log_loss_of_rows_left_out():
+    model = CalibratedClassifierCV(
+        LogisticRegression(C=1e-3, fit_intercept=False), method="temperature", ensemble=False
+    )
+    model.fit(X, THREE)
+    scores = np.empty((150, 3))
+    for number, inner in enumerate(model.fold_estimators_):
+        scores[model.folds_ == number] = inner.decision_function(X[model.folds_ == number])
+
+    def loss(temperature):
+        up = np.exp(scores / temperature)
+        return -np.log(up[np.arange(150), THREE] / up.sum(axis=1)).mean()
+
+    grid = model.temperatures_[0] * np.array([0.9, 0.99, 1.01, 1.1])
+    assert loss(model.temperatures_[0]) < min(map(loss, grid))
+    assert model.temperatures_[0] < 0.2  # a strong penalty made the scores too small
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X, np.roll(THREE, 1))
+
+
+def test_a_temperature_stays_in_its_range():
+    sure = np.where(TWO == "yes", 1.0, -1.0)[:, None] * 50 + X[:, :1]  # separable: every score could be larger
+    model = CalibratedClassifierCV(LogisticRegression(), method="temperature", cv=2).fit(sure, TWO)
+    np.testing.assert_allclose(model.temperatures_, np.exp(-10.0))
+    assert qed.verify(model, sure, TWO).holds
+    swapped = np.where(
+        np.arange(150) % 2, TWO, np.where(TWO == "yes", "no", "yes")
+    )  # scores that say nothing, or the opposite
+    noise = CalibratedClassifierCV(GaussianNB(), method="temperature", cv=2).fit(X, swapped)
+    assert qed.verify(noise, X, swapped).holds
 
 
 def test_a_frozen_classifier_is_calibrated_as_it_is():
@@ -96,7 +132,6 @@ def test_frames_and_files(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "y", "words"),
     [
-        ({"method": "temperature"}, TWO, "temperature"),
         ({"method": "other"}, TWO, "method"),
         ({"estimator": Ridge()}, TWO, "decision_function or predict_proba"),
         ({}, np.zeros(150, int), "one class"),

@@ -19,9 +19,10 @@ LACKED = [
     (package, name)
     for package in sorted(set(NAMES) & set(qed._packages()))
     for name in sorted(NAMES[package])
-    if name not in importlib.import_module(f"qed.{package}").__all__
+    if name not in importlib.import_module(f"qed.{package}").__all__ and f"{package}.{name}" not in qed._ALIASES
 ]
-NO_PACKAGES = sorted(set(NAMES) - set(qed._packages()) - set(qed._ALIASES) - {""})
+NO_PACKAGES = sorted(name for name in set(NAMES) - set(qed._packages()) - set(qed._ALIASES) - {""} if "." not in name)
+NO_MODULES = sorted(name for name in set(NAMES) - set(qed._ALIASES) if "." in name)
 
 
 def test_the_list_is_what_scikit_learn_offers() -> None:
@@ -60,11 +61,29 @@ def test_a_package_that_qed_lacks(package: str) -> None:
     assert not hasattr(qed, package)
 
 
-def test_what_scikit_learn_itself_offers() -> None:
-    with pytest.raises(AttributeError, match=r"qed has no set_config; not in qed, use sklearn\.set_config"):
-        _ = qed.set_config
-    with pytest.raises(ImportError, match=r"use sklearn\.get_config"):
-        from qed import get_config  # noqa: F401, PLC0415
+@pytest.mark.parametrize("module", NO_MODULES)
+def test_a_module_that_qed_lacks(module: str) -> None:
+    for statement in (f"import qed.{module}", f"from qed.{module} import anything"):
+        with pytest.raises(ImportError, match=r"not in qed, use sklearn\."):
+            exec(statement)  # noqa: S102
+
+
+def test_names_of_modules_inside_packages() -> None:
+    with pytest.raises(ImportError, match=r"not in qed, use sklearn\.utils\.validation\.check_memory"):
+        from qed.utils.validation import check_memory  # noqa: F401, PLC0415
+    from qed.metrics.cluster import adjusted_rand_score  # noqa: PLC0415
+    from qed.utils.extmath import randomized_svd  # noqa: PLC0415
+
+    assert adjusted_rand_score([0, 1], [0, 1]) == 1.0
+    assert randomized_svd.__module__.startswith("qed.")
+
+
+def test_what_scikit_learn_itself_offers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_missing, "_names", lambda: {**NAMES, "": NAMES[""] | {"set_weather"}})
+    with pytest.raises(AttributeError, match=r"qed has no set_weather; not in qed, use sklearn\.set_weather"):
+        _ = qed.set_weather
+    with pytest.raises(ImportError, match=r"use sklearn\.set_weather"):
+        from qed import set_weather  # noqa: F401, PLC0415
 
 
 def test_what_nobody_has() -> None:

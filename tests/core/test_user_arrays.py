@@ -16,7 +16,7 @@ from qed.preprocessing import StandardScaler
 from qed.utils import all_estimators, estimator_html_repr, gen_batches, gen_even_slices
 from qed.utils.discovery import all_estimators as by_discovery
 from qed.utils.extmath import row_norms, safe_sparse_dot, softmax, squared_norm
-from qed.utils.multiclass import unique_labels
+from qed.utils.multiclass import type_of_target, unique_labels
 
 
 def test_products_norms_and_softmax_agree_with_scikit_learn():
@@ -77,3 +77,39 @@ def test_the_diagram_is_that_of_notebooks():
     assert estimator_html_repr(Ridge()) == Ridge()._repr_html_()
     with pytest.raises(qed.InvalidParameter, match="a model of qed"):
         estimator_html_repr(3)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0, 1, 1],
+        [1, 1],
+        [0, 1, 2],
+        ["a", "b"],
+        ["a", "b", "c"],
+        [0.5, 1.5],
+        [1.0, 2.0],
+        [1.0, 2.0, 3.0],
+        [[1], [2], [3]],
+        [[1, 2], [3, 1]],
+        [[0, 1], [1, 0]],
+        [[0, 0], [1, 1]],
+        [[1.5, 2.0], [3.0, 1.0]],
+        [["a", "b"], ["c", "d"]],
+        np.zeros((2, 2, 2)),
+        [True, False],
+        np.array([], dtype=int),
+        np.array([["a"], ["b"]], dtype=object),
+        np.array([object(), object()]),
+    ],
+    ids=str,
+)
+def test_targets_have_scikit_learns_types(y):
+    assert type_of_target(y) == theirs_multiclass.type_of_target(y)
+
+
+def test_targets_that_are_none():
+    with pytest.raises(qed.InvalidParameter, match="non-string"):
+        type_of_target("abc")
+    with pytest.raises(qed.InvalidData, match="NaN"):
+        type_of_target([0.5, np.nan])

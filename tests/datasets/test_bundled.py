@@ -34,7 +34,8 @@ def test_the_options_do_what_they_say():
     np.testing.assert_allclose(raw.data, sklearn.datasets.load_diabetes(scaled=False).data)
     X, y = datasets.load_iris(return_X_y=True, as_frame=True)
     assert list(X.columns) == list(datasets.load_iris().feature_names)
-    assert y.name == "species"
+    assert y.name == "target"  # as in scikit-learn
+    assert datasets.load_wine(as_frame=True).frame["target"].tolist() == datasets.load_wine().target.tolist()
     for mistake in (0, 11, 2.5):
         with pytest.raises(InvalidParameter, match="from 1 to 10"):
             datasets.load_digits(n_class=mistake)

@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.calibration._isotonic import IsotonicRegression
-from qed.certificates import CompositeCertificate  # noqa: TC001  (read from the annotation)
+from qed.calibration._temperature import class_logits, find_temperature
+from qed.certificates import CompositeCertificate
 from qed.certificates._composite import composite_certificate
 from qed.core import (
     KW_ONLY,
@@ -16,7 +17,6 @@ from qed.core import (
     Classifier,
     InvalidData,
     InvalidParameter,
-    NotSupported,
     Traits,
     clone,
     fitted,
@@ -38,6 +38,9 @@ def _have_scores(model: Any, parts: list[Any]) -> str:
 
 
 def _pairs_up(model: Any, curves: list[Any]) -> str:
+    if model.method == "temperature":
+        good = len(getattr(model, "temperatures_", ())) == len(model.estimators_) and not any(map(len, curves))
+        return "" if good else "should be empty, beside a temperature for each classifier"
     count = 1 if len(model.classes_) == 2 else len(model.classes_)
     if len(curves) != len(model.estimators_) or any(not isinstance(one, list) or len(one) != count for one in curves):
         return f"should be {count} curves for each of {len(model.estimators_)} classifiers"
@@ -55,12 +58,13 @@ class CalibratedClassifierCV(Classifier):
 
     .. math:: \min_{a, b} \sum_i s_i \left[\log(1 + e^{a f_i + b}) - t_i (a f_i + b)\right]
 
-    with Platt's targets :math:`t = (n_+ + 1) / (n_+ + 2)` for rows of the class and :math:`1 / (n_- + 2)` for others.
+    with Platt's targets :math:`t = (n_+ + 1) / (n_+ + 2)` for rows of the class and :math:`1 / (n_- + 2)` for others;
+    ``"temperature"`` by likelihood among all :math:`\operatorname{softmax}(z / T)` of the scores z of all classes together.
 
     Certificate
     -----------
-    CompositeCertificate: classifiers and curves keep their own; ``qed.verify`` checks each with the rows and scores that
-    reached it.
+    CompositeCertificate: classifiers and curves keep their own; a temperature has a BracketCertificate, an interval that holds
+    the best one. ``qed.verify`` checks each with the rows and scores that reached it.
 
     Cost
     ----
@@ -89,9 +93,7 @@ class CalibratedClassifierCV(Classifier):
 
     estimator: Any = param(None, "The classifier; None is LinearSVC().")
     _: KW_ONLY
-    method: Literal["sigmoid", "isotonic", "temperature"] = param(
-        "sigmoid", "The curve from scores to probabilities; 'temperature' is refused."
-    )
+    method: Literal["sigmoid", "isotonic", "temperature"] = param("sigmoid", "The curve from scores to probabilities.")
     cv: Any = param(None, "Folds, as in model_selection; None is five.")
     n_jobs: Any = param(None, "Folds at the same time, in threads.")
     ensemble: bool | Literal["auto"] = param(
@@ -101,6 +103,12 @@ class CalibratedClassifierCV(Classifier):
     estimators_: list[Any] = fitted("The fitted classifiers: of each fold, or one.", check=_have_scores)
     calibrators_: list[Any] = fitted(
         "Of each classifier its curves: one of two classes, else of each.", check=_pairs_up
+    )
+    temperatures_: Array = fitted(
+        "With ``method='temperature'``, what the scores of each classifier are divided by.",
+        shape="(*,)",
+        above=0,
+        optional=True,
     )
     folds_: Array | None = fitted(
         "The fold of each row, in their order; None where the folds do not share out the rows.",
@@ -130,11 +138,6 @@ class CalibratedClassifierCV(Classifier):
             Fitted.
         """
         self._validate_params()
-        if self.method == "temperature":
-            raise NotSupported(
-                "CalibratedClassifierCV.method='temperature' is not offered: one factor for the scores of all classes. Choose"
-                " 'sigmoid', which learns a factor and an offset for each class, or 'isotonic'."
-            )
         data = self._fit_data(X, y, sample_weight)
         X, codes, s = countable(X), data.y.astype(np.intp), data.weight
         self.classes_ = data.classes
@@ -146,29 +149,45 @@ class CalibratedClassifierCV(Classifier):
         said = [self._scores(model, rows_of(X, test)) for model, (_, test) in zip(models, pairs, strict=True)]
         if self._averages():
             self.estimators_, self.fold_estimators_ = models, []
-            self.calibrators_ = [
-                self._curves(scores, codes[test], None if s is None else s[test])
-                for scores, (_, test) in zip(said, pairs, strict=True)
-            ]
+            used = [(scores, test) for scores, (_, test) in zip(said, pairs, strict=True)]
         else:
-            self.estimators_, self.fold_estimators_ = [self._learnt(X, codes, s, np.arange(len(codes)))], models
-            scores = np.empty((len(codes), said[0].shape[1]))
-            times = np.zeros(len(codes), np.intp)
-            for one, (_, test) in zip(said, pairs, strict=True):
-                scores[test] = one
-                times[test] += 1
-            if not (times == 1).all():
-                raise InvalidData(
-                    "With ensemble=False every row must be tested exactly once. Use KFold or a similar splitter."
-                )
-            self.calibrators_ = [self._curves(scores, codes, s)]
+            every = np.arange(len(codes))
+            self.estimators_, self.fold_estimators_ = [self._learnt(X, codes, s, every)], models
+            used = [(self._gathered(said, pairs, len(codes)), every)]
+        self._calibrate([(scores, codes[rows], None if s is None else s[rows]) for scores, rows in used])
+        copy_columns(self, self.estimators_[0])
+        return self
+
+    @staticmethod
+    def _gathered(said: list[Array], pairs: list[Any], n_rows: int) -> Array:
+        """Return the scores of all rows, each by the classifier that was fitted without it."""
+        scores = np.empty((n_rows, said[0].shape[1]))
+        times = np.zeros(n_rows, np.intp)
+        for one, (_, test) in zip(said, pairs, strict=True):
+            scores[test] = one
+            times[test] += 1
+        if not (times == 1).all():
+            raise InvalidData(
+                "With ensemble=False every row must be tested exactly once. Use KFold or a similar splitter."
+            )
+        return scores
+
+    def _calibrate(self, used: list[tuple[Array, Array, Array | None]]) -> None:
+        """Learn the curves of each classifier, or its temperature, and gather the certificates."""
+        self.__dict__.pop("temperatures_", None)
+        proofs: dict[str, Any] = {}
+        if self.method == "temperature":
+            found = [find_temperature(*one) for one in used]
+            self.calibrators_ = [[] for _ in used]
+            self.temperatures_ = np.array([one for one, _ in found])
+            proofs = {f"temperature of classifier {number}": proof for number, (_, proof) in enumerate(found)}
+        else:
+            self.calibrators_ = [self._curves(*one) for one in used]
         parts = []
         for number, (model, curves) in enumerate(zip(self.estimators_, self.calibrators_, strict=True)):
             parts += [(f"classifier {number}", model)]
             parts += [(f"curve {place} of classifier {number}", one) for place, one in enumerate(curves)]
-        self.certificate_ = composite_certificate(parts)
-        copy_columns(self, self.estimators_[0])
-        return self
+        self.certificate_ = CompositeCertificate({**composite_certificate(parts).parts, **proofs})
 
     def _template(self) -> Any:
         # by its public name: packages above are not imported
@@ -197,9 +216,11 @@ class CalibratedClassifierCV(Classifier):
         return model
 
     def _scores(self, model: Any, X: Any) -> Array:
-        """Return a column of scores for each curve."""
+        """Return a column of scores for each curve, or of all classes for a temperature."""
         method = next(one for one in METHODS if hasattr(model, one))
         scores = np.asarray(getattr(model, method)(X), dtype=np.float64)
+        if self.method == "temperature":
+            return class_logits(scores, are_probabilities=method == "predict_proba")
         if scores.ndim == 1:
             return scores[:, np.newaxis]
         return scores[:, 1:] if scores.shape[1] == 2 else scores
@@ -228,7 +249,11 @@ class CalibratedClassifierCV(Classifier):
             Probabilities, averaged over the calibrated classifiers.
         """
         self._check_is_fitted()
-        every = [self._calibrated(*pair, X) for pair in zip(self.estimators_, self.calibrators_, strict=True)]
+        if self.method == "temperature":
+            pairs = zip(self.estimators_, self.temperatures_.tolist(), strict=True)
+            every = [_softmax(self._scores(model, X) / temperature) for model, temperature in pairs]
+        else:
+            every = [self._calibrated(*pair, X) for pair in zip(self.estimators_, self.calibrators_, strict=True)]
         return np.asarray(np.mean(every, axis=0))
 
     def _calibrated(self, model: Any, curves: list[Any], X: Any) -> Array:
@@ -274,6 +299,11 @@ class CalibratedClassifierCV(Classifier):
             ._traits()
             ._replace(sparse=inner.sparse, allow_nan=inner.allow_nan, positive_only=inner.positive_only)
         )
+
+
+def _softmax(scores: Array) -> Array:
+    up = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(up / up.sum(axis=1, keepdims=True))
 
 
 def platt(column: Array, is_own: Array, s: Array | None) -> tuple[Array, Array, Array]:

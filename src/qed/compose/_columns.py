@@ -13,7 +13,7 @@ from qed.compose._pipeline import names_for
 from qed.compose._steps import NamedParts, announced, named_transformers, require_instances, require_names
 from qed.core import KW_ONLY, InvalidData, InvalidParameter, Probability, Traits, Transformer, clone, fitted, param
 from qed.core._jobs import mapped
-from qed.core._parts import accepts_weight, traits_of
+from qed.core._parts import traits_of
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse, only_column, require_indices
 from qed.core._validation import learn_columns
@@ -91,7 +91,7 @@ class ColumnTransformer(Transformer, NamedParts):
     sparse_output_: bool = fitted("Whether the result is sparse.")
     certificate_: CompositeCertificate = fitted("The certificates of the parts.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit every part on its columns.
 
         Parameters
@@ -101,22 +101,24 @@ class ColumnTransformer(Transformer, NamedParts):
         y : array-like of shape (n,), optional
             Targets.
         sample_weight : array-like of shape (n,), optional
-            For parts whose ``fit`` takes one.
+            For parts whose ``fit`` takes one; with metadata routing, for those that ask for it.
+        **fit_params : object
+            Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
 
         Returns
         -------
         self
             Fitted.
         """
-        self.fit_transform(X, y, sample_weight)
+        self.fit_transform(X, y, sample_weight, **fit_params)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the transformed rows.
 
         Parameters
         ----------
-        X, y, sample_weight : object
+        X, y, sample_weight, **fit_params : object
             As for `fit`.
         """
         self._validate_params()
@@ -132,13 +134,15 @@ class ColumnTransformer(Transformer, NamedParts):
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         parts = self._assigned(X, names, n_columns)
+        metadata, weighted = self._metadata_of_fit(sample_weight, fit_params), set[str]()
 
         def learnt(part: tuple[str, Any, Any]) -> tuple[Any, Any]:
             name, model, columns = part
             if isinstance(model, str):
                 return model, (None if model == "drop" else some_columns(X, columns))
             model = clone(model)
-            extra = {"sample_weight": sample_weight} if sample_weight is not None and accepts_weight(model) else {}
+            extra = self._fit_options(model, sample_weight, metadata)
+            weighted.update([name] * (extra.get("sample_weight") is not None))
             inside = _input_of(self, model, X, columns)
             with announced(self, name, verbose=self.verbose):
                 if hasattr(model, "fit_transform"):
@@ -149,6 +153,7 @@ class ColumnTransformer(Transformer, NamedParts):
         self.transformers_ = [
             (name, model, columns) for (name, _, columns), (model, _) in zip(parts, done, strict=True)
         ]
+        self.weighted_ = sorted(weighted)
         self.certificate_ = composite_certificate([(name, model) for name, model, _ in self.transformers_])
         blocks = [block for _, block in done]
         done.clear()  # a block is let go as soon as it is copied
@@ -247,6 +252,10 @@ class ColumnTransformer(Transformer, NamedParts):
                     f"ColumnTransformer: {name!r} must be 'drop', 'passthrough' or a transformer with fit and"
                     f" transform, got {model!r}."
                 )
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]]:
+        rest = [] if isinstance(self.remainder, str) else [(self.remainder, method)]
+        return [*super()._routed_parts(method), *rest]
 
     def _assigned(self, X: Any, names: Any, n_columns: int) -> list[tuple[str, Any, Any]]:
         """Return the parts with their columns settled, and the part for all others; empty parts are left out."""
@@ -361,7 +370,7 @@ class FeatureUnion(Transformer, NamedParts):
     )
     certificate_: CompositeCertificate = fitted("The certificates of the parts.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Fit every part.
 
         Parameters
@@ -370,16 +379,18 @@ class FeatureUnion(Transformer, NamedParts):
             Rows.
         y : array-like of shape (n,), optional
             Targets.
+        **fit_params : object
+            Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
         """
-        self.fit_transform(X, y)
+        self.fit_transform(X, y, **fit_params)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the transformed rows.
 
         Parameters
         ----------
-        X, y : object
+        X, y, **fit_params : object
             As for `fit`.
         """
         self._validate_params()
@@ -397,18 +408,23 @@ class FeatureUnion(Transformer, NamedParts):
             if names is not None:
                 self.feature_names_in_ = np.asarray(names, dtype=object)
 
+        metadata, weighted = self._metadata_of_fit(None, fit_params), set[str]()
+
         def learnt(part: tuple[str, Any]) -> tuple[Any, Any]:
             name, model = part
             if isinstance(model, str):
                 return model, (None if model == "drop" else X)
             model = clone(model)
+            extra = self._fit_options(model, None, metadata)
+            weighted.update([name] * (extra.get("sample_weight") is not None))
             with announced(self, name, verbose=self.verbose):
                 if hasattr(model, "fit_transform"):
-                    return model, model.fit_transform(X, y)
-                return model, model.fit(X, y).transform(X)
+                    return model, model.fit_transform(X, y, **extra)
+                return model, model.fit(X, y, **extra).transform(X)
 
         done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [(name, model) for (name, _), (model, _) in zip(parts, done, strict=True)]
+        self.weighted_ = sorted(weighted)
         self.certificate_ = composite_certificate(self.transformers_)
         return self._joined([block for _, block in done])
 

@@ -18,7 +18,8 @@ from qed.compose._steps import (
 )
 from qed.core import KW_ONLY, InvalidParameter, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
-from qed.core._parts import accepts_weight, models_with, traits_of
+from qed.core._parts import models_with, traits_of
+from qed.core._routing import is_enabled
 
 
 def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:
@@ -44,7 +45,8 @@ class Pipeline(NamedParts):
     Notes
     -----
     Steps may be qed's or scikit-learn's, and the pipeline may stand inside scikit-learn's own. ``sample_weight`` reaches every
-    step whose ``fit`` takes one; ``step__name=value`` reaches one step.
+    step whose ``fit`` takes one; ``step__name=value`` reaches one step. With metadata routing (`qed.set_config`) every step gets
+    what it asked for by ``set_fit_request``, and nothing else.
 
     Examples
     --------
@@ -72,7 +74,6 @@ class Pipeline(NamedParts):
     steps_: list[tuple[str, Any]] = fitted(
         "The fitted steps, as pairs of name and model.", length="at least 1", check=_are_steps
     )
-    weighted_: list[str] = fitted("The names of the steps that were fitted with weights.", answers=False, optional=True)
     certificate_: CompositeCertificate = fitted("The certificates of the steps.")
 
     predict = Delegated("Predict with the last step.")
@@ -120,7 +121,7 @@ class Pipeline(NamedParts):
         sample_weight : array-like of shape (n,), optional
             How often each row counts, for steps that can count.
         **step_params : object
-            ``step__name=value``, passed to ``fit`` of that step.
+            ``step__name=value``, passed to ``fit`` of that step; with metadata routing, metadata by their own names.
 
         Returns
         -------
@@ -159,13 +160,14 @@ class Pipeline(NamedParts):
         """Fit the steps; with ``keep`` return what reaches the last one, and that one."""
         self._validate_params()
         self._require_steps()
-        extra = self._sorted_out(step_params)
+        metadata = self._metadata_of_fit(sample_weight, step_params) if is_enabled() else None
+        extra = self._sorted_out(step_params if metadata is None else {})
         done: list[tuple[str, Any]] = []
         weighted = []
         for name, step in self.steps[:-1]:
             model = None if _is_nothing(step) else clone(step)
             if model is not None:
-                options = self._options(model, sample_weight, extra[name])
+                options = self._fit_options(model, sample_weight, metadata) | extra[name]
                 weighted += [name] * (options.get("sample_weight") is not None)
                 with announced(self, name, verbose=self.verbose):
                     if hasattr(model, "fit_transform"):
@@ -176,7 +178,7 @@ class Pipeline(NamedParts):
         name, step = self.steps[-1]
         last = None if _is_nothing(step) else clone(step)
         if last is not None:
-            options = self._options(last, sample_weight, extra[name])
+            options = self._fit_options(last, sample_weight, metadata) | extra[name]
             weighted += [name] * (options.get("sample_weight") is not None)
             with announced(self, name, verbose=self.verbose):
                 last.fit(X, **options) if y is None else last.fit(X, y, **options)
@@ -185,11 +187,9 @@ class Pipeline(NamedParts):
         self.certificate_ = composite_certificate(done)
         return (X, last) if keep else (None, None)
 
-    @staticmethod
-    def _options(model: Any, sample_weight: Any, given: dict[str, Any]) -> dict[str, Any]:
-        if sample_weight is not None and accepts_weight(model):
-            return {"sample_weight": sample_weight, **given}
-        return given
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]]:
+        parts = super()._routed_parts(method)
+        return parts if method == "fit" else parts[-1:]
 
     def _require_steps(self) -> None:
         steps = self.steps

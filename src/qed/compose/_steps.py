@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from qed.core import DataConversionWarning, Estimator, InvalidData, InvalidParameter
+from qed.core import DataConversionWarning, Estimator, InvalidData, InvalidParameter, fitted
 from qed.core._arrays import require_kind
 from qed.core._events import Progress
 from qed.core._params import unknown_parameter
-from qed.core._parts import models_with
+from qed.core._parts import accepts_weight, models_with
+from qed.core._routing import is_enabled, require_taken, routed
 from qed.core._targets import as_target
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ class NamedParts(Estimator):
 
     _list: ClassVar[str]  # the parameter that holds the list
 
+    weighted_: list[str] = fitted("The names of the parts that were fitted with weights.", answers=False, optional=True)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, with ``deep`` the parts and theirs too."""
         params = super().get_params(deep=deep)
@@ -163,6 +166,29 @@ class NamedParts(Estimator):
                 raise unknown_parameter(self, outer, sorted([*self._fields, *names]))
             self._named()[names.index(outer)][1].set_params(**{inner: value})
         return self
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]]:
+        """Return the parts that may ask for metadata, each with the method that is called."""
+        return [(part, method) for _, part in self._named() if not is_word(part)]
+
+    def _metadata_of_fit(self, sample_weight: Any, given: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what is passed beside the data, if parts get it by request; None where weights go to all that can count."""
+        if not is_enabled():
+            if given:
+                raise InvalidParameter(
+                    f"{type(self).__name__}.fit does not accept {sorted(given)}. After"
+                    " qed.set_config(enable_metadata_routing=True), parts get what they ask for by set_fit_request."
+                )
+            return None
+        metadata = given if sample_weight is None else {**given, "sample_weight": sample_weight}
+        require_taken(self, "fit", metadata, self._routed_parts("fit"))
+        return metadata
+
+    def _fit_options(self, part: Any, sample_weight: Any, metadata: dict[str, Any] | None) -> dict[str, Any]:
+        """Return what ``fit`` of a part is given beside the data."""
+        if metadata is not None:
+            return routed(self, part, "fit", metadata)
+        return {"sample_weight": sample_weight} if sample_weight is not None and accepts_weight(part) else {}
 
     def _named(self) -> list[tuple[str, Any]]:
         """Return names and models; nothing if the list is none yet, which ``fit`` will say."""

@@ -167,10 +167,12 @@ _FOR_USERS = {
             "safe_sparse_dot",
             "softmax",
             "squared_norm",
+            "type_of_target",
             "unique_labels",
         ),
         "qed.core._user_arrays",
     ),
+    "randomized_svd": "qed.decomposition",
 }
 
 

@@ -74,7 +74,7 @@ def _theirs(package: str, name: str) -> str | None:
     # a package of ours may hold what scikit-learn spreads over several
     for theirs in (package, *_aliases.names_of(package)):
         home = theirs.removeprefix("qed.")
-        if name in _names().get(home, ()):
+        if name in _names().get(home, ()) or f"{home}.{name}" in _names():
             return f"sklearn.{home}.{name}"
     return None
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from qed.core import _settings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -48,7 +50,10 @@ def _needed(module: str, name: str, what: str) -> Any:
 
 
 def setting(name: str, default: Any) -> Any:
-    """Read one of scikit-learn's global settings, or the default when it is not loaded."""
+    """Read a setting: our own if it was chosen, else scikit-learn's if it is loaded, else the default."""
+    own = _settings.chosen()
+    if name in own:
+        return own[name]
     get_config = loaded("sklearn", "get_config")
     return default if get_config is None else get_config().get(name, default)
 
@@ -128,8 +133,11 @@ class RequestSetter:
     def __get__(self, model: Any, owner: type) -> Callable[..., Any]:
         """Return the setter, bound when looked up on an instance."""
         name = f"set_{self.method}_request"
-        if loaded("sklearn", "get_config") is None:
-            raise AttributeError(f"{owner.__name__}.{name} is there for scikit-learn, which is not loaded")
+        if loaded("sklearn", "get_config") is None and not setting("enable_metadata_routing", False):
+            raise AttributeError(
+                f"{owner.__name__}.{name} is there once qed.set_config(enable_metadata_routing=True) was called, or for"
+                " scikit-learn, which is not loaded"
+            )
 
         def bound(**choices: Any) -> Any:
             return self._record(model, choices)
@@ -148,7 +156,7 @@ class RequestSetter:
         if not setting("enable_metadata_routing", False):
             raise RuntimeError(
                 "This method is only available when metadata routing is enabled. You can enable it using"
-                " sklearn.set_config(enable_metadata_routing=True)."
+                " sklearn.set_config(enable_metadata_routing=True), or qed.set_config(enable_metadata_routing=True)."
             )
         unexpected = set(choices) - set(self.names)
         if unexpected:
@@ -158,7 +166,16 @@ class RequestSetter:
         kept = {name: value for name, value in choices.items() if value != _UNCHANGED}
         requests = {method: dict(names) for method, names in vars(model).get("_metadata_requests", {}).items()}
         requests.setdefault(self.method, {}).update(kept)
-        routing(model, {self.method: self.names}, requests)  # refuses an alias that is no valid request
+        for name, value in kept.items():
+            if (
+                value is not None
+                and not isinstance(value, bool)
+                and not (isinstance(value, str) and value.isidentifier())
+            ):
+                raise ValueError(
+                    f"The alias you're setting for `{name}` should be either a valid identifier or one of None, True, or False,"
+                    f" but given value is: `{value!r:.60}`"
+                )
         model._metadata_requests = requests  # noqa: SLF001  (the model's own record of its user's choices)
         return model
 

@@ -169,6 +169,48 @@ def gen_even_slices(n: int, n_packs: int, *, n_samples: int | None = None) -> It
             start = end
 
 
+def type_of_target(y: Any, input_name: str = "") -> str:
+    """Tell what kind of target a column or table of labels or numbers is, in scikit-learn's words.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, m), or sparse
+        The target.
+    input_name : str
+        Its name in messages.
+
+    Returns
+    -------
+    {"binary", "multiclass", "continuous", "multilabel-indicator", "multiclass-multioutput", "continuous-multioutput", "unknown"}
+        Two labels at most; more; numbers with fractions; a table of zeros and ones; tables of labels or numbers; anything else.
+
+    Examples
+    --------
+    >>> from qed.utils.multiclass import type_of_target
+    >>> type_of_target([0, 1, 1]), type_of_target(["a", "b", "c"]), type_of_target([0.5, 2.0])
+    ('binary', 'multiclass', 'continuous')
+    """
+    array = y.toarray() if is_sparse(y) else np.asarray(y)
+    if isinstance(y, str) or array.ndim == 0:
+        raise InvalidParameter(
+            f"Expected array-like (array or non-string sequence), got {input_name or 'y'}={y!r:.60}."
+        )
+    words = array.dtype.kind == "O" and all(isinstance(one, str) for one in array.flat)
+    if array.ndim > 2 or (array.dtype.kind == "O" and not words) or (array.ndim == 2 and array.shape[1] == 0):
+        return "unknown"
+    values = np.unique(array.astype(str) if words else array)
+    several = array.ndim == 2 and array.shape[1] > 1
+    if several and array.dtype.kind in "biuf" and len(values) <= 2 and bool(np.isin(values, (0, 1)).all()):
+        return "multilabel-indicator"
+    suffix = "-multioutput" if several else ""
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise InvalidData(f"Input {input_name or 'y'} contains NaN or infinity.")
+        if (array != np.trunc(array)).any():
+            return f"continuous{suffix}"
+    return f"multiclass{suffix}" if len(values) > 2 or several else "binary"
+
+
 def unique_labels(*ys: Any) -> Array:
     """Return the labels that occur in any of several columns, sorted.
 

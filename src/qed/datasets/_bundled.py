@@ -166,7 +166,7 @@ def _dataset(name: str) -> Dataset:
 
 
 def _given(dataset: Dataset, *, return_X_y: bool, as_frame: bool) -> Any:
-    dataset = framed(dataset) if as_frame else dataset
+    dataset = framed(dataset, "target") if as_frame else dataset  # the name that scikit-learn's scripts know
     return (dataset.data, dataset.target) if return_X_y else dataset
 
 

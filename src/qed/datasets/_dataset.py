@@ -65,8 +65,8 @@ class Dataset:
         return f"Dataset({rows} rows, {columns} features, target {self.target_name!r})"
 
 
-def framed(dataset: Dataset) -> Dataset:
-    """Return the same dataset with pandas objects in `data`, `target` and `frame`."""
+def framed(dataset: Dataset, column: str | None = None) -> Dataset:
+    """Return the same dataset with pandas objects in `data`, `target` and `frame`, where the target has its name or another."""
     try:
         import pandas as pd  # noqa: PLC0415  (optional: loaded only by those who ask for a frame)
     except ImportError as missing:
@@ -74,6 +74,7 @@ def framed(dataset: Dataset) -> Dataset:
             "as_frame=True needs pandas. Install it with `pip install pandas`, or leave as_frame=False."
         ) from missing
     data = pd.DataFrame(dataset.data, columns=list(dataset.feature_names))
-    target = pd.Series(dataset.target, name=dataset.target_name)
-    frame = data.assign(**{dataset.target_name: target})
+    name = dataset.target_name if column is None else column
+    target = pd.Series(dataset.target, name=name)
+    frame = data.assign(**{name: target})
     return replace(dataset, data=data, target=target, frame=frame)

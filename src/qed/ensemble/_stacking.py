@@ -25,14 +25,14 @@ from qed.core import (
     param,
 )
 from qed.core._jobs import mapped
-from qed.core._parts import accepts_weight, copy_columns, models_with
+from qed.core._parts import copy_columns, models_with
 from qed.core._roles import _input_names as input_names
 from qed.core._tables import is_sparse
 from qed.core._targets import as_target, encode
 from qed.ensemble._voting import Members, are_members, inner_traits, pairs
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import by_class
-from qed.model_selection._judge import is_classifier
+from qed.model_selection._judge import Table, is_classifier
 from qed.model_selection._subset import countable, rows_of
 
 METHODS = ("predict_proba", "decision_function", "predict")
@@ -60,26 +60,35 @@ class _Stack(Members):
     cv: Any
     passthrough: bool
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
         owner: Any = self
         if sample_weight is not None:
             sample_weight = as_target(sample_weight, "sample_weight")
         members = self._required()
+        metadata = self._metadata_of_fit(sample_weight, {name: countable(one) for name, one in fit_params.items()})
         prefit = isinstance(self.cv, str) and self.cv == "prefit"
         owner.estimators_ = (
-            [model for _, model in members] if prefit else self._fitted_members(members, X, y, sample_weight)
+            [model for _, model in members] if prefit else self._fitted_members(members, X, y, sample_weight, metadata)
         )
         owner.stack_method_ = [self._method(name, model) for name, model in members]
-        table = self._unseen_answers(X, y, sample_weight, prefit=prefit)
+        table = self._unseen_answers(X, y, sample_weight, metadata, prefit=prefit)
         last = clone(self._final())
-        counts = sample_weight is not None and accepts_weight(last)
+        # a final model that nobody named cannot ask: it gets the weights
+        options = self._fit_options(last, sample_weight, None if self.final_estimator is None else metadata)
+        owner.weighted_ = [*([] if prefit else owner.weighted_), *["final_estimator"] * ("sample_weight" in options)]
         with announced(owner, "final_estimator", verbose=owner.verbose):
-            last.fit(table, y, **({"sample_weight": sample_weight} if counts else {}))
+            last.fit(table, y, **options)
         owner.final_estimator_ = last
         copy_columns(owner, owner.estimators_[0])
         owner.certificate_ = composite_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
 
-    def _unseen_answers(self, X: Any, y: Any, sample_weight: Any, *, prefit: bool) -> Any:
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]]:
+        final = [] if self.final_estimator is None else [(self.final_estimator, method)]
+        return [*super()._routed_parts(method), *final] if method == "fit" else final
+
+    def _unseen_answers(
+        self, X: Any, y: Any, sample_weight: Any, metadata: dict[str, Any] | None, *, prefit: bool
+    ) -> Any:
         """Return the rows of the final model: what members say of rows that they were not fitted on.
 
         The members of each fold are kept, so that anybody can see that these were their answers.
@@ -95,8 +104,8 @@ class _Stack(Members):
         for (_, model), method in zip(self._required(), owner.stack_method_, strict=True):
 
             def learnt(pair: Any, model: Any = model) -> Any:
-                weight = {} if sample_weight is None else {"sample_weight": sample_weight[pair[0]]}
-                return clone(model).fit(rows_of(X, pair[0]), y[pair[0]], **weight)
+                options = Table(X, y, self._fit_options(model, sample_weight, metadata)).rows(pair[0])[2]
+                return clone(model).fit(rows_of(X, pair[0]), y[pair[0]], **options)
 
             members = list(mapped(learnt, pairs_, self.n_jobs))
             owner.fold_estimators_.append(members)
@@ -236,7 +245,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     certificate_: CompositeCertificate = fitted("The certificates of the members and of the final model.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit the members, then the final model.
 
         Parameters
@@ -247,6 +256,8 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
             Targets.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
+        **fit_params : object
+            Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
 
         Returns
         -------
@@ -254,7 +265,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
             Fitted.
         """
         self._validate_params()
-        self._learn(X, one_column(self, y), sample_weight)
+        self._learn(X, one_column(self, y), sample_weight, fit_params)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -364,7 +375,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
     certificate_: CompositeCertificate = fitted("The certificates of the members and of the final model.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit the members, then the final model.
 
         Parameters
@@ -375,6 +386,8 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
             Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
+        **fit_params : object
+            Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
 
         Returns
         -------
@@ -384,7 +397,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
         self._validate_params()
         labels = one_column(self, y)
         self.classes_, codes = encode(labels)
-        self._learn(X, codes, sample_weight)
+        self._learn(X, codes, sample_weight, fit_params)
         return self
 
     def _method(self, name: str, model: Any) -> str:

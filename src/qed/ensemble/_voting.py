@@ -59,18 +59,31 @@ class Members(NamedParts):
             raise InvalidParameter(f"{title}: all estimators are dropped. At least one is required to be an estimator.")
         return kept
 
-    def _fitted_members(self, members: list[tuple[str, Any]], X: Any, y: Any, sample_weight: Any) -> list[Any]:
+    def _fitted_members(
+        self, members: list[tuple[str, Any]], X: Any, y: Any, sample_weight: Any, metadata: dict[str, Any] | None
+    ) -> list[Any]:
         owner: Any = self
+        self.weighted_ = [
+            name
+            for name, model in members
+            if "sample_weight" in self._member_options(name, model, sample_weight, metadata)
+        ]
 
         def learnt(member: tuple[str, Any]) -> Any:
             name, model = member[0], clone(member[1])
-            if sample_weight is not None and not accepts_weight(model):
-                raise TypeError(f"Underlying estimator {name} does not support sample weights.")
-            options = {} if sample_weight is None else {"sample_weight": sample_weight}
+            options = self._member_options(name, model, sample_weight, metadata)
             with announced(owner, name, verbose=owner.verbose):
                 return model.fit(X, y, **options)
 
         return list(mapped(learnt, members, self.n_jobs))
+
+    def _member_options(
+        self, name: str, model: Any, sample_weight: Any, metadata: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Return what ``fit`` of a member is given; one that cannot count is refused where all are to."""
+        if metadata is None and sample_weight is not None and not accepts_weight(model):
+            raise TypeError(f"Underlying estimator {name} does not support sample weights.")
+        return self._fit_options(model, sample_weight, metadata)
 
 
 def inner_traits(own: Traits, estimators: Any) -> Traits:
@@ -148,7 +161,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     certificate_: CompositeCertificate = fitted("The certificates of the members.")
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit every member.
 
         Parameters
@@ -159,13 +172,16 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
             Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
+        **fit_params : object
+            Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
         """
         self._validate_params()
         members = self._required()
         self._weights(members)
         labels = one_column(self, y)
         self.classes_, codes = encode(labels)
-        self.estimators_ = self._fitted_members(members, X, codes, sample_weight)
+        metadata = self._metadata_of_fit(sample_weight, fit_params)
+        self.estimators_ = self._fitted_members(members, X, codes, sample_weight, metadata)
         copy_columns(self, self.estimators_[0])
         self.certificate_ = composite_certificate(pairs(members, self.estimators_))
         return self
@@ -287,7 +303,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
     estimators_: list[Any] = fitted("The fitted members.", check=are_members)
     certificate_: CompositeCertificate = fitted("The certificates of the members.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit every member.
 
         Parameters
@@ -298,11 +314,14 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
             Targets.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
+        **fit_params : object
+            Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
         """
         self._validate_params()
         members = self._required()
         self._mean_weights()
-        self.estimators_ = self._fitted_members(members, X, one_column(self, y), sample_weight)
+        metadata = self._metadata_of_fit(sample_weight, fit_params)
+        self.estimators_ = self._fitted_members(members, X, one_column(self, y), sample_weight, metadata)
         copy_columns(self, self.estimators_[0])
         self.certificate_ = composite_certificate(pairs(members, self.estimators_))
         return self

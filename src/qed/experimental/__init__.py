@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
-__all__ = ["enable_halving_search_cv", "enable_hist_gradient_boosting"]
+__all__ = ["enable_halving_search_cv", "enable_hist_gradient_boosting", "enable_iterative_imputer"]
 
 #: Does nothing: `HalvingGridSearchCV` and `HalvingRandomSearchCV` need no permission.
 enable_halving_search_cv = "qed.model_selection.HalvingGridSearchCV and HalvingRandomSearchCV are always there"
 #: Does nothing: `HistGradientBoostingClassifier` and `HistGradientBoostingRegressor` need no permission.
 enable_hist_gradient_boosting = "qed.ensemble.HistGradientBoostingClassifier and its regressor are always there"
+#: Does nothing: `IterativeImputer` needs no permission.
+enable_iterative_imputer = "qed.impute.IterativeImputer is always there"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from qed.linear_model._linear import predict_linear
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
+    from qed.linear_model._linear import CoefficientTable
 
 
 class LinearClassifier(Classifier, sparse=True):
@@ -61,8 +62,8 @@ class LinearClassifier(Classifier, sparse=True):
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
-    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
-        """Refuse: classical standard errors are valid for least squares without a penalty alone.
+    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:  # noqa: ARG002
+        """Refuse: classical standard errors are valid without a penalty alone.
 
         Parameters
         ----------

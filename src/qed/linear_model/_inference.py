@@ -23,7 +23,8 @@ def refused_table(model: Any) -> NoReturn:
     raise InvalidData(
         f"No standard errors: {name} shrinks its coefficients, selects columns or weights rows by their own errors,"
         " and the classical intervals would then not cover the truth as often as they say. Use"
-        " LinearRegression().fit(X, y).coefficient_table() on columns that were chosen on other rows; for bounds on predictions use"
+        " LinearRegression().fit(X, y).coefficient_table(), or LogisticRegression(C=np.inf).fit(X, y).coefficient_table(X=X), on"
+        " columns that were chosen on other rows; for bounds on predictions use"
         f" {name}.certify(X_held, y_held)."
     )
 

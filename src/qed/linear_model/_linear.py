@@ -91,7 +91,8 @@ class CoefficientTable:
     """Coefficients with standard errors and confidence intervals; for several targets, one row of each array per target.
 
     Valid under the classical model: targets are linear in the columns plus independent noise of equal variance; the
-    intervals also need the noise to be normal or the rows many. Weights count as repetitions.
+    intervals also need the noise to be normal or the rows many. Of a logistic regression: log-odds are linear in the columns, and
+    the rows are many. Weights count as repetitions.
 
     Attributes
     ----------
@@ -102,7 +103,7 @@ class CoefficientTable:
     level : float
         Probability that an interval covers its coefficient.
     degrees_of_freedom : float
-        Of the residual variance.
+        Of the residual variance; infinite where none is estimated.
     """
 
     names: tuple[str, ...]

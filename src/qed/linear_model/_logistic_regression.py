@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._penalty import Penalty
     from qed.core import Array, FitData
+    from qed.linear_model._linear import CoefficientTable
 
 
 SOLVERS = (
@@ -299,6 +300,34 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         options = FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         fit_classes(self, data, strength, options, self.class_weight, start)
         return self
+
+    def coefficient_table(self, level: float = 0.95, *, X: Any = None, sample_weight: Any = None) -> CoefficientTable:
+        """Return coefficients of a fit without a penalty with standard errors and Wald intervals.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval covers its coefficient, for many rows.
+        X : array-like, frame or sparse container of shape (n, p)
+            The rows of the fit, which the model does not keep.
+        sample_weight : array-like of shape (n,), optional
+            Their weights, which count as repetition.
+
+        Returns
+        -------
+        CoefficientTable
+            Log-odds against the first label: one row of each array for each other label, of two classes a single one.
+
+        Raises
+        ------
+        InvalidData
+            Where such intervals would not cover the truth as often as they say: with a penalty or weights of classes, for
+            separable classes, dependent columns, or a fit that stopped early.
+        """
+        self._check_is_fitted()
+        from qed.linear_model._wald import wald_table  # noqa: PLC0415  (after the fit, and for few)
+
+        return wald_table(self, level, X, sample_weight)
 
     def log_odds_coefficients(self, reference: Any = None) -> tuple[Array, Array]:
         """Return the model by k - 1 vectors: the log-odds of every other class against a reference class.

@@ -78,7 +78,7 @@ class Scorer:
         if not _sklearn.setting("enable_metadata_routing", False):
             raise RuntimeError(
                 "This method is only available when metadata routing is enabled. You can enable it using"
-                " sklearn.set_config(enable_metadata_routing=True)."
+                " sklearn.set_config(enable_metadata_routing=True), or qed.set_config(enable_metadata_routing=True)."
             )
         self._metadata_requests = {"score": dict(requests)}
         return self
@@ -87,6 +87,11 @@ class Scorer:
         """Return scikit-learn's record of the metadata that this scorer asks for."""
         accepted = sorted({*(["sample_weight"] if self._accept_sample_weight() else []), *self._asked()})
         return _sklearn.routing(self, {"score": tuple(accepted)}, self._metadata_requests)
+
+    def _requests(self, method: str) -> dict[str, Any]:
+        """Return what this scorer asks for, by name; None for what nobody has decided."""
+        own = self._metadata_requests.get(method, {})
+        return {**({"sample_weight": None} if self._accept_sample_weight() else {}), **own}
 
     def _asked(self) -> Iterable[str]:
         return self._metadata_requests.get("score", {})

@@ -12,7 +12,7 @@ from qed.core import FitFailedWarning, InvalidData, InvalidParameter, clone
 from qed.core._events import STOP, Progress
 from qed.core._jobs import mapped
 from qed.model_selection._choice_of_folds import check_cv
-from qed.model_selection._judge import Judged, Table, is_classifier, judge, scorers_of
+from qed.model_selection._judge import Judged, groups_apart, is_classifier, judge, scorers_of, table_for
 from qed.model_selection._shared import judged_together
 from qed.model_selection._splitter import count_rows
 from qed.model_selection._subset import countable
@@ -59,7 +59,8 @@ def cross_validate(
     verbose : int
         Whether to show progress.
     params : dict, optional
-        Passed to ``fit``; what has one entry for each row is cut like the rows (``sample_weight``).
+        Passed to ``fit``; what has one entry for each row is cut like the rows (``sample_weight``). With metadata routing
+        (`qed.set_config`) model and scorers get what they ask for, and ``groups`` the splitter.
     pre_dispatch : object
         A hint that means nothing here: tasks are light.
     return_train_score, return_estimator, return_indices : bool
@@ -84,9 +85,10 @@ def cross_validate(
     X, y = countable(X), countable(y)
     scorers, several = scorers_of(estimator, scoring)
     require_error_score(error_score)
+    params, groups = groups_apart(params, groups)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
-    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
+    table = table_for("cross_validate", estimator, X, y, params, scorers)
     judged: Sequence[Judged] | None = None
     if not return_train_score and not return_estimator:
         together = judged_together(estimator, table, folds, [{}], scorers)
@@ -186,6 +188,7 @@ def cross_val_predict(
     """
     X, y = countable(X), countable(y)
     n = count_rows(X, y)
+    params, groups = groups_apart(params, groups)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
     order = np.concatenate([test for _, test in folds])
@@ -194,7 +197,7 @@ def cross_val_predict(
             "cross_val_predict only works for partitions: every row must be tested exactly once. Use KFold, or another splitter"
             " that does so."
         )
-    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
+    table = table_for("cross_val_predict", estimator, X, y, params, {})
     classes = None if method == "predict" or y is None else np.unique(np.asarray(y))
 
     def predicted(pair: Any) -> Any:

@@ -11,9 +11,8 @@ import numpy as np
 from qed.core import InvalidParameter
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import followed, report_failures, require_folds
-from qed.model_selection._judge import Table, is_classifier, judge, scorers_of
+from qed.model_selection._judge import Table, groups_apart, is_classifier, judge, scorers_of, table_for
 from qed.model_selection._splitter import draws
-from qed.model_selection._subset import countable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +58,7 @@ def learning_curve(
         And two more of shape (k, folds) with ``return_times``.
     """
     scorers, _ = scorers_of(estimator, scoring)
+    params, groups = groups_apart(params, groups)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
     sizes = _sizes(train_sizes, len(folds[0][0]))
@@ -69,7 +69,7 @@ def learning_curve(
         pairs += [(order[:size], test) for size in sizes]
     judged = _judged(
         estimator,
-        Table(X, y, {name: countable(value) for name, value in (params or {}).items()}),
+        table_for("learning_curve", estimator, X, y, params, scorers),
         pairs,
         {},
         scorers,
@@ -126,9 +126,10 @@ def validation_curve(
         Scores of the training rows and of the test rows.
     """
     scorers, _ = scorers_of(estimator, scoring)
+    params, groups = groups_apart(params, groups)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
-    table = Table(X, y, {name: countable(value) for name, value in (params or {}).items()})
+    table = table_for("validation_curve", estimator, X, y, params, scorers)
     judged = []
     for pair in folds:
         settings = [{param_name: value} for value in param_range]

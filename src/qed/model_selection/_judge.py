@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.core import InvalidParameter, clone
+from qed.core._routing import is_enabled, require_taken, routed
 from qed.metrics import get_scorer
-from qed.model_selection._subset import rows_of
+from qed.model_selection._subset import countable, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,12 +29,45 @@ class Table:
     X: Any
     y: Any
     extra: Mapping[str, Any] = field(default_factory=dict)
+    for_scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by name of the score
 
     def rows(self, index: Indices) -> tuple[Any, Any, dict[str, Any]]:
         """Return some rows, and what belongs to them."""
+        return rows_of(self.X, index), rows_of(self.y, index), self._cut(self.extra, index)
+
+    def score_options(self, index: Indices) -> dict[str, dict[str, Any]]:
+        """Return what each score is given beside some rows."""
+        return {name: self._cut(extra, index) for name, extra in self.for_scores.items()}
+
+    def _cut(self, extra: Mapping[str, Any], index: Indices) -> dict[str, Any]:
         n = _length(self.X)
-        extra = {name: rows_of(value, index) if _length(value) == n else value for name, value in self.extra.items()}
-        return rows_of(self.X, index), rows_of(self.y, index), extra
+        return {name: rows_of(value, index) if _length(value) == n else value for name, value in extra.items()}
+
+
+def table_for(
+    owner: Any, estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any], scorers: Mapping[str, Any]
+) -> Table:
+    """Return the rows with what ``fit`` is given beside them, and the scores too where parts get metadata by request."""
+    given = {name: countable(value) for name, value in metadata.items()}
+    if not is_enabled():
+        return Table(X, y, given)
+    scored = score_parts(estimator, scorers)
+    require_taken(owner, "fit", given, [(estimator, "fit"), *scored.values()])
+    extra = routed(owner, estimator, "fit", given)
+    return Table(X, y, extra, {name: routed(owner, *part, given) for name, part in scored.items()})
+
+
+def groups_apart(params: Mapping[str, Any] | None, groups: Any) -> tuple[dict[str, Any], Any]:
+    """Return metadata without the groups, which are for the splitter alone where metadata are routed."""
+    params = dict(params or {})
+    if is_enabled() and groups is None:
+        groups = params.pop("groups", None)
+    return params, groups
+
+
+def score_parts(estimator: Any, scorers: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+    """Return who answers for each score, the scorer or the model itself, and by which method."""
+    return {name: (estimator if scorer is _own_score else scorer, "score") for name, scorer in scorers.items()}
 
 
 def _length(values: Any) -> int | None:
@@ -84,20 +118,26 @@ def judge(
         return Judged(failed, dict(failed) if with_train else None, took, 0.0, None, traceback.format_exc())
     fitted = time.perf_counter()
     held_X, held_y, _ = table.rows(test)
-    scores, failure = _scored(model, held_X, held_y, scorers, error_score)
+    scores, failure = _scored(model, held_X, held_y, scorers, error_score, table.score_options(test))
     scored = time.perf_counter()
-    learnt = _scored(model, X, y, scorers, error_score)[0] if with_train else None
+    learnt = _scored(model, X, y, scorers, error_score, table.score_options(train))[0] if with_train else None
     return Judged(scores, learnt, fitted - start, scored - fitted, model if keep else None, failure)
 
 
 def _scored(
-    model: Any, X: Any, y: Any, scorers: Mapping[str, Callable[..., float]], error_score: Any
+    model: Any,
+    X: Any,
+    y: Any,
+    scorers: Mapping[str, Callable[..., float]],
+    error_score: Any,
+    options: Mapping[str, Mapping[str, Any]],
 ) -> tuple[dict[str, float], str | None]:
     values: dict[str, float] = {}
     failure = None
     for name, scorer in scorers.items():
         try:
-            value = scorer(model, X) if y is None else scorer(model, X, y)
+            extra = options.get(name, {})
+            value = scorer(model, X, **extra) if y is None else scorer(model, X, y, **extra)
         except Exception:
             if error_score == "raise":
                 raise

@@ -31,7 +31,7 @@ from qed.core._once import cached_property
 from qed.core._shared_params import VERBOSE
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import report_failures, require_error_score, require_folds
-from qed.model_selection._judge import Judged, Table, is_classifier, judge, scorers_of
+from qed.model_selection._judge import Judged, Table, is_classifier, judge, score_parts, scorers_of, table_for
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
 from qed.model_selection._shared import judged_together
 from qed.model_selection._subset import countable
@@ -164,6 +164,10 @@ class Search(Estimator):
         return float(
             scorer(self.best_estimator_, X, **extra) if y is None else scorer(self.best_estimator_, X, y, **extra)
         )
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]]:
+        scored = list(score_parts(self.estimator, scorers_of(self.estimator, self.scoring)[0]).values())
+        return [(self.estimator, "fit"), *scored] if method == "fit" else scored
 
     def _delegate(self) -> Any:
         best = self.__dict__.get("best_estimator_")
@@ -346,8 +350,8 @@ class SearchRun:
                 f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}. Pass an instance, such as"
                 " Ridge()."
             )
-        self.table = Table(X, y, {name: countable(value) for name, value in fit_params.items()})
         self.scorers, self.several = scorers_of(search.estimator, search.scoring)
+        self.table = table_for(search, search.estimator, X, y, fit_params, self.scorers)
         require_error_score(search.error_score)
         self._require_refit()
         splitter = check_cv(search.cv, y, classifier=is_classifier(search.estimator))

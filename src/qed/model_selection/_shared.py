@@ -49,7 +49,8 @@ def judged_together(
     """
     hook = getattr(estimator, "_predict_folds", None)
     measures = {name: _measure(estimator, scorer) for name, scorer in scorers.items()}
-    if hook is None or None in measures.values() or set(table.extra) - {"sample_weight"}:
+    plain = not set(table.extra) - {"sample_weight"} and not any(table.for_scores.values())
+    if hook is None or None in measures.values() or not plain:
         return None
     start = time.perf_counter()
     yielded = hook(table.X, table.y, table.extra.get("sample_weight"), folds, settings)

@@ -8,6 +8,7 @@ from qed.preprocessing._images import images_to_rows as images_to_rows
 from qed.preprocessing._images import rows_to_images as rows_to_images
 from qed.preprocessing._impute import MissingIndicator as MissingIndicator
 from qed.preprocessing._impute import SimpleImputer as SimpleImputer
+from qed.preprocessing._iterative_impute import IterativeImputer as IterativeImputer
 from qed.preprocessing._labels import LabelBinarizer as LabelBinarizer
 from qed.preprocessing._labels import LabelEncoder as LabelEncoder
 from qed.preprocessing._labels import MultiLabelBinarizer as MultiLabelBinarizer

@@ -24,7 +24,9 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
     _weights           its coefficients under names that people know
     _fit, _model       the whole way; the model at its end
     _describe_table, _table_pipeline    what models with and without a target share
-    _unsupervised_model                 clusters, coordinates or anomaly scores of rows
+    _cluster, _embed, _detect           tables without a target: clusters, coordinates, anomalies
+    _unsupervised, _unsupervised_model  what these three share; the model at their end
+    _group_traits                       what sets a cluster apart
     _compare_models    two models on the same rows
 """
 

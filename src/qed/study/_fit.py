@@ -10,6 +10,7 @@ import numpy as np
 
 from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.core._events import Progress
+from qed.study._checked import Checked
 from qed.study._clock import Clock, seconds_of
 from qed.study._column_types import describe, said_form
 from qed.study._compare import compare, most_categories, row_limit
@@ -51,14 +52,6 @@ MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
 SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
 NEARLY_PERFECT = 0.01  # of the error of a constant that is left
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What the independent checker said right after the fit."""
-
-    is_accepted: bool
-    words: str
 
 
 @dataclass(frozen=True, repr=False)

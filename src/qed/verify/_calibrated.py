@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.certificates import BracketCertificate
 from qed.core._records import public_name
-from qed.verify._answers._composites import curve_scores
+from qed.verify._answers._composites import class_scores, curve_scores
 from qed.verify._blocks import rows_of
-from qed.verify._part import Part, folds_of, numbered, refuse, weight_for
+from qed.verify._part import Part, Stated, folds_of, numbered, refuse, weight_for
+from qed.verify._rows import EXTENDED
+from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +22,8 @@ Array = np.ndarray[Any, Any]
 CURVES = {"isotonic": "qed.calibration.IsotonicRegression", "sigmoid": "qed.linear_model.LogisticRegression"}
 
 
-def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
-    """Yield the classifiers, each followed by its curves with the scores of rows that it has not seen."""
+def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part | Stated]:
+    """Yield the classifiers, each followed by its curves with the scores of rows that it has not seen; temperatures at the end."""
     target, state = numbered(model, y), vars(model)
     fold = folds_of(model, len(target), model.cv)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -39,18 +42,24 @@ def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
         every = np.arange(len(target))
         yield _classifier("classifier 0", parts[0], template, X, target, weight, every)
     gathered: list[Any] = []
+    scores_of = class_scores if model.method == "temperature" else curve_scores
     for number, one in enumerate(parts if averages else inner):
         used, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         name = f"classifier {number}" if averages else f"classifier without fold {number}"
         yield _classifier(name, one, template, X, target, weight, used, is_listed=averages)
-        scores = curve_scores(one, rows_of(X, held))
-        if averages:
+        scores = scores_of(one, rows_of(X, held))
+        if averages and model.method != "temperature":
             yield from _curves(model, number, scores, target[held], None if weight is None else weight[held])
         gathered.append((held, scores))
     if not averages:
         scores = np.empty((len(target), gathered[0][1].shape[1]))
         for held, said in gathered:
             scores[held] = said
+        gathered = [(np.arange(len(target)), scores)]
+    if model.method == "temperature":
+        for number, (held, said) in enumerate(gathered):
+            yield _temperature(model, number, said, target[held], None if weight is None else weight[held])
+    elif not averages:
         yield from _curves(model, 0, scores, target, weight)
 
 
@@ -83,3 +92,37 @@ def _curves(model: Any, number: int, scores: Array, target: Array, weight: Any) 
         both = np.concatenate([s * share, s * (1 - share)])
         labels = np.array([1] * len(column) + [0] * len(column))
         yield Part(name, curve, type(curve)(C=np.inf, tol=1e-10), np.vstack([column, column]), labels, both)
+
+
+def _temperature(model: Any, number: int, scores: Array, target: Array, weight: Any) -> Stated:
+    """Enclose the best inverse temperature of a classifier again, from slopes of its convex loss in extended precision."""
+    name = f"temperature of classifier {number}"
+    claim = model.certificate_.parts.get(name)
+    if type(claim) is not BracketCertificate or claim.low.shape != (1,) or any(model.calibrators_):
+        refuse(model, f"states no interval for the {name}, or has curves besides")
+    if claim.what != "the inverse temperature" or claim.rows != len(target) or claim.tol != 1e-12:
+        refuse(model, f"states {claim.what!r:.40} of {claim.rows} rows for the {name}, and these are {len(target)}")
+    wide = scores.astype(EXTENDED)
+    apart = wide - wide[np.arange(len(target)), target][:, None]
+    s = np.ones(len(target), EXTENDED) if weight is None else weight.astype(EXTENDED)
+
+    def slope(beta: float) -> float:
+        powers = np.exp(beta * apart - (beta * apart).max(axis=1, keepdims=True))
+        return float(s @ ((powers * apart).sum(axis=1) / powers.sum(axis=1)) / s.sum())
+
+    low, high, beta = float(claim.low[0]), float(claim.high[0]), 1 / float(model.temperatures_[number])
+    least, most = float(np.exp(-10.0)), float(np.exp(10.0))
+    slack = (len(target) + 64) * 2.0**-53 * float(np.abs(apart).max(initial=0))
+    sound = least <= low <= high <= most and low * (1 - 1e-14) <= beta <= high * (1 + 1e-14)
+    sound = sound and (low == least or slope(low) <= slack) and (high == most or slope(high) >= -slack)
+    if sound and low == high:  # an end of the range: the loss still falls towards it, from inside
+        sound = (low == least and slope(low) >= -slack) or (high == most and slope(high) <= slack)
+    if not sound:
+        refuse(model, f"encloses the {name} between {low:.10g} and {high:.10g}, and slopes of the loss do not")
+    distance = abs(slope(beta)) * (high - low)
+    if not distance <= claim.gap + slack * (high - low) or not np.isfinite(claim.gap):
+        refuse(
+            model,
+            f"states that no {name} is better by more than {claim.gap:.3g} a row, and slopes allow {distance:.3g}",
+        )
+    return Stated(name, Verdict(claim.statement, 0.0, distance, slack * (high - low), claim.gap, ""))

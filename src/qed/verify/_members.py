@@ -26,7 +26,7 @@ def voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     """Yield the members, each with the numbers of the labels, or with the targets."""
     target = numbered(model, y)
     for name, part, template in _members(model):
-        yield Part(name, part, template, X, target, sample_weight)
+        yield Part(name, part, template, X, target, _own_weight(model, name, sample_weight))
 
 
 def stacking(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
@@ -35,7 +35,7 @@ def stacking(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     _require_methods(model, members)
     prefit = isinstance(model.cv, str) and model.cv == "prefit"
     for name, part, template in members:
-        yield Part(name, part, part if prefit else template, X, target, sample_weight)
+        yield Part(name, part, part if prefit else template, X, target, _own_weight(model, name, sample_weight, prefit))
     asked = [_asked(part, method, X) for (_, part, _), method in zip(members, model.stack_method_, strict=True)]
     if not prefit:
         fold, inner = folds_of(model, len(target), model.cv), state.get("fold_estimators_")
@@ -51,7 +51,8 @@ def stacking(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
             said[...] = np.nan if said.dtype.kind == "f" else 0
             for number, one in enumerate(of_folds):
                 used, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-                weight = None if sample_weight is None else np.asarray(sample_weight)[used]
+                own = _own_weight(model, name, sample_weight)
+                weight = None if own is None else np.asarray(own)[used]
                 where = f"{name}, without fold {number}"
                 yield Part(where, one, template, rows_of(X, used), target[used], weight, is_listed=False)
                 answers = _asked(one, method, rows_of(X, held))
@@ -64,7 +65,14 @@ def stacking(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
         if public_name(type(last)) != f"qed.linear_model.{usual}":
             refuse(model, f"has a {type(last).__name__} as its final model, and without a name for one it is {usual}")
         template = type(last)()
-    yield Part("final_estimator", last, template, table, target, weight_for(last, sample_weight))
+    own = weight_for(last, _own_weight(model, "final_estimator", sample_weight))
+    yield Part("final_estimator", last, template, table, target, own)
+
+
+def _own_weight(model: Any, name: str, sample_weight: Any, prefit: bool = False) -> Any:
+    """Return the weights that a part was fitted with: those of the whole, unless it did not ask for them."""
+    weighted = vars(model).get("weighted_")  # None in files of versions that did not keep it
+    return sample_weight if prefit or weighted is None or name in weighted else None
 
 
 def _require_methods(model: Any, members: list[tuple[str, Any, Any]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from qed.core._records import _equal, public_name
 from qed.core._targets import as_target
 from qed.verify._declared import declares
 from qed.verify._rows import OtherData
+
+if TYPE_CHECKING:
+    from qed.verify._verdict import Verdict
 
 Array = np.ndarray[Any, Any]
 
@@ -42,6 +45,22 @@ class Part:
     y: Any = None
     weight: Any = None
     is_listed: bool = True
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a model of models claims besides its parts, checked by whoever yields it.
+
+    Attributes
+    ----------
+    name : str
+        What the certificate of the whole calls it.
+    verdict : Verdict
+        What was found.
+    """
+
+    name: str
+    verdict: Verdict
 
 
 def certificate_of(model: Any) -> Any:

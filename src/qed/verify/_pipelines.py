@@ -44,6 +44,7 @@ def column_transformer(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterat
     """Yield transformers with their columns; which columns those are is settled anew."""
     X = X if hasattr(X, "shape") else np.asarray(X)
     parts, blocks = named(model, "transformers_", 3), []
+    weighted = vars(model).get("weighted_")  # None in files of versions that did not keep it
     names, p = column_names(X), int(X.shape[1])
     wanted = _assigned(model, X, names, p)
     require_names(model, [name for name, _, _ in parts], [name for name, _, _ in wanted])
@@ -54,7 +55,8 @@ def column_transformer(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterat
             if not isinstance(part, str) or part != template:
                 refuse(model, f"has {part!r:.60} as {name!r}, and its parameters say {template!r}")
         else:
-            yield Part(name, part, template, picked(X, columns), y, weight_for(part, sample_weight))
+            weight = weight_for(part, sample_weight) if weighted is None or name in weighted else None
+            yield Part(name, part, template, picked(X, columns), y, weight)
         blocks.append(block_of(part, X, y, columns))
     _require_layout(model, [name for name, _, _ in parts], blocks)
 
@@ -103,8 +105,8 @@ def _chosen(wanted: Any, X: Any, names: Any, p: int) -> list[Any]:
     return [str(one) if isinstance(one, str) else int(one) + p if one < 0 else int(one) for one in listed]
 
 
-def feature_union(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:  # noqa: ARG001
-    """Yield transformers that all see the same rows; none of them is given weights."""
+def feature_union(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
+    """Yield transformers that all see the same rows; weights are given to those that asked for them."""
     parts = named(model, "transformers_", 2)
     require_names(model, [name for name, _ in parts], [name for name, _ in model.transformer_list])
     X = X if hasattr(X, "shape") else np.asarray(X)
@@ -113,7 +115,8 @@ def feature_union(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Pa
             if not isinstance(part, str) or part != template:
                 refuse(model, f"has {part!r:.60} as {name!r}, and its parameters say {template!r}")
         else:
-            yield Part(name, part, template, X, y)
+            weight = weight_for(part, sample_weight) if name in vars(model).get("weighted_", ()) else None
+            yield Part(name, part, template, X, y, weight)
 
 
 def transformed_target(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:

@@ -87,6 +87,7 @@ from qed.verify import (
     _powers,
     _projections,
     _random_trees,
+    _rounds,
     _scalings,
     _selected,
     _soft_clusters,
@@ -101,7 +102,7 @@ from qed.verify._blocks import column_names
 from qed.verify._claims import require_claims
 from qed.verify._class_counts import check_counts
 from qed.verify._declared import declares
-from qed.verify._part import certificate_of, require_template
+from qed.verify._part import Stated, certificate_of, require_template
 from qed.verify._rows import OtherData, require_columns
 from qed.verify._verdict import Verdict
 
@@ -111,7 +112,8 @@ if TYPE_CHECKING:
     from qed.verify._part import Part
 
     Check = Callable[[Any, Any, Any, Any, Any], Verdict]
-    Parts = Callable[[Any, Any, Any, Any], Iterator[Part]]
+    Parts = Callable[[Any, Any, Any, Any], Iterator[Part | Stated]]
+    Models = Callable[[Any, Any, Any, Any], Iterator[Part]]
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Entry:
 
     checks: dict[type[Certificate], Check]
     parts: Parts | None = None
-    inner: Parts | None = None
+    inner: Models | None = None
 
 
 def _by(kind: type[Certificate], check: Check) -> Entry:
@@ -367,6 +369,7 @@ TABLE: dict[str, Entry] = {
             "ThermometerEncoder",
         )
     },
+    "qed.preprocessing.IterativeImputer": _of(_rounds.imputation),
     "qed.preprocessing.PowerTransformer": _by(BracketCertificate, _power_transformer),
     "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check),
     "qed.svm.LinearSVC": _by(DualityGapCertificate, _linear_svc),
@@ -455,6 +458,10 @@ def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: 
     found: list[tuple[str, Verdict]] = []
     names = []
     for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
+        if isinstance(part, Stated):
+            names.append(part.name)
+            found.append((part.name, part.verdict))
+            continue
         require_template(model, part)
         if part.is_listed:
             names.append(part.name)

@@ -16,7 +16,7 @@ whose numbers answer anything else is refused, and so is a class that is not in 
     _nearest     neighbours and donors                   _columns     columns moved, bent, ranked, chosen
     _bases       columns made of columns                 _entries     codes of entries, dates, gaps
     _texts       words and names                         _composites  models of models
-    _embeddings  points of new rows
+    _embeddings  points of new rows                      _rounds      gaps filled by models, one after the other
     _found       factorisations, kernels, projections
 """
 

@@ -467,8 +467,21 @@ def curve_scores(part: Any, X: Any) -> Array:
     return said.reshape(-1, 1) if said.ndim == 1 else said[:, -1:] if said.shape[1] == 2 else said
 
 
+def class_scores(part: Any, X: Any) -> Array:
+    """Return the scores that a temperature divides: one for each label, of shares their logarithms."""
+    if hasattr(part, "decision_function"):
+        said = np.asarray(agreed(part, "decision_function", X), dtype=np.float64)
+        said = said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
+        return np.stack([-said, said], axis=1) if said.ndim == 1 else said
+    return np.log(np.asarray(agreed(part, "predict_proba", X), dtype=np.float64) + 2.0**-52)
+
+
 def _calibrated(model: Any, X: Any) -> Array:
     total: Any = 0.0
+    if model.method == "temperature":
+        for part, temperature in zip(model.estimators_, model.temperatures_.tolist(), strict=True):
+            total = total + softmax(class_scores(part, X) / temperature)
+        return np.asarray(total / len(model.estimators_))
     for part, curves in zip(model.estimators_, model.calibrators_, strict=True):
         scores, own = curve_scores(part, X), []
         for place, curve in enumerate(curves):

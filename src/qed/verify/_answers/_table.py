@@ -15,6 +15,7 @@ from qed.verify._answers import (
     _linear,
     _nearest,
     _networks,
+    _rounds,
     _texts,
     _trees,
 )
@@ -257,6 +258,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "inverse_transform": _composites.function("inverse_func", "inv_kw_args"),
     },
     "qed.preprocessing.HashingVectorizer": {"transform": _texts.hashed_texts},
+    "qed.preprocessing.IterativeImputer": {"transform": _rounds.filled_in_rounds},
     "qed.preprocessing.KBinsDiscretizer": _defined(transform=_bases.bins),
     "qed.preprocessing.KNNImputer": {"transform": _nearest.donors},
     "qed.preprocessing.MaxAbsScaler": _defined(transform=_columns.largest, inverse_transform=_columns.largest_back),

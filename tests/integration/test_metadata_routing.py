@@ -1,0 +1,187 @@
+"""Metadata by request: models of models give their parts what scikit-learn's give theirs, and verify knows who got it."""
+
+import numpy as np
+import pytest
+import sklearn
+import sklearn.compose
+import sklearn.ensemble
+import sklearn.linear_model
+import sklearn.metrics
+import sklearn.model_selection
+import sklearn.pipeline
+import sklearn.preprocessing
+
+import qed
+import qed.compose
+import qed.ensemble
+import qed.linear_model
+import qed.metrics
+import qed.model_selection
+import qed.pipeline
+import qed.preprocessing
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(90, 3))
+Y = X @ [1.0, -2.0, 0.5] + rng.normal(size=90)
+LABEL = Y > 0
+W = rng.integers(1, 5, 90).astype(float)
+GROUPS = np.arange(90) % 6
+
+
+@pytest.fixture(params=["ours", "theirs"])
+def routing(request):
+    """Routing switched on by qed's own setting, or by scikit-learn's: both count."""
+    other = sklearn if request.param == "theirs" else qed
+    with sklearn.config_context(enable_metadata_routing=True), other.config_context(enable_metadata_routing=True):
+        yield
+
+
+def both(build):
+    """Return what a function makes of qed and of scikit-learn."""
+    return build(qed), build(sklearn)
+
+
+def weighted(model):
+    return model.set_fit_request(sample_weight=True)
+
+
+def unweighted(model):
+    return model.set_fit_request(sample_weight=False)
+
+
+@pytest.mark.usefixtures("routing")
+def test_pipelines_unions_and_columns():
+    def pipe(lib):
+        p, c = lib.preprocessing, lib.compose
+        steps = c.ColumnTransformer(
+            [("a", weighted(p.StandardScaler()), [0, 1]), ("b", unweighted(p.StandardScaler()), [1, 2])]
+        )
+        pair = lib.pipeline.FeatureUnion([("s", weighted(p.StandardScaler())), ("m", p.MinMaxScaler())])
+        last = lib.linear_model.Ridge().set_fit_request(sample_weight="mine")
+        return lib.pipeline.make_pipeline(steps, pair, last).fit(X, Y, sample_weight=W, mine=W**2)
+
+    ours, others = both(pipe)
+    np.testing.assert_allclose(ours.predict(X), others.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(ours[0].transformers_[0][1].mean_, np.average(X[:, :2], axis=0, weights=W))
+    np.testing.assert_allclose(ours[0].transformers_[1][1].mean_, X[:, 1:].mean(axis=0))
+    for part, rows, y in ((ours[0], X, None), (ours[1], ours[0].transform(X), None)):
+        assert qed.verify(part, rows, y, W).holds
+        with pytest.raises(qed.CertificateError):
+            qed.verify(part, rows, y)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("kind", ["VotingClassifier", "StackingClassifier", "VotingRegressor", "StackingRegressor"])
+def test_votes_and_stacks(kind):
+    is_class = "Classifier" in kind
+
+    def model(lib):
+        linear = lib.linear_model
+        first, second = (linear.LogisticRegression(C=0.1), linear.RidgeClassifier())
+        first, second = (first, second) if is_class else (linear.Ridge(2.0), linear.LinearRegression())
+        members = [("a", weighted(first)), ("b", unweighted(second))]
+        last = {"final_estimator": weighted(linear.LogisticRegression() if is_class else linear.Ridge())}
+        options = last if kind.startswith("Stacking") else {}
+        return getattr(lib.ensemble, kind)(members, **options).fit(X, LABEL if is_class else Y, sample_weight=W)
+
+    ours, others = both(model)
+    assert (
+        np.mean(ours.predict(X) == others.predict(X)) > 0.98
+        if is_class
+        else np.allclose(ours.predict(X), others.predict(X))
+    )
+    assert ours.weighted_ == ["a"] + ["final_estimator"] * kind.startswith("Stacking")
+    assert qed.verify(ours, X, LABEL if is_class else Y, W).holds
+
+
+@pytest.mark.usefixtures("routing")
+def test_searches_and_folds_route_to_model_scorer_and_splitter():
+    def search(lib):
+        ms, m = lib.model_selection, lib.metrics
+        scorer = m.make_scorer(m.mean_squared_error, greater_is_better=False).set_score_request(sample_weight=True)
+        grid = {"alpha": [0.1, 1.0, 10.0]}
+        model = ms.GridSearchCV(weighted(lib.linear_model.Ridge()), grid, scoring=scorer, cv=ms.GroupKFold(3))
+        return model.fit(X, Y, groups=GROUPS, sample_weight=W)
+
+    def own_score(lib):
+        model = weighted(lib.linear_model.Ridge()).set_score_request(sample_weight=True)
+        params = {"sample_weight": W, "groups": GROUPS}
+        found = lib.model_selection.cross_validate(model, X, Y, params=params, cv=lib.model_selection.GroupKFold(3))
+        return found["test_score"]
+
+    def half(lib):
+        model = weighted(lib.linear_model.Ridge()).set_score_request(sample_weight=False)
+        return lib.model_selection.cross_val_score(model, X, Y, params={"sample_weight": W})
+
+    ours, others = both(search)
+    assert ours.best_params_ == others.best_params_
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], others.cv_results_["mean_test_score"], rtol=1e-9)
+    for build in (own_score, half):
+        np.testing.assert_allclose(*both(build), rtol=1e-9)
+    assert not np.allclose(own_score(qed), half(qed)[:3])
+
+
+@pytest.mark.usefixtures("routing")
+def test_models_of_the_other_library_are_asked_too():
+    theirs = sklearn.pipeline.make_pipeline(
+        weighted(sklearn.preprocessing.StandardScaler()), weighted(sklearn.linear_model.Ridge())
+    )
+    model = qed.pipeline.make_pipeline(unweighted(qed.preprocessing.StandardScaler()), theirs).fit(
+        X, Y, sample_weight=W
+    )
+    expected = sklearn.linear_model.Ridge()
+    scaled = sklearn.preprocessing.StandardScaler().fit(X, sample_weight=W).transform(X)
+    np.testing.assert_allclose(model.predict(X), expected.fit(scaled, Y, W).predict(scaled), rtol=1e-7)
+    inside = sklearn.pipeline.make_pipeline(weighted(qed.pipeline.make_pipeline(weighted(qed.linear_model.Ridge()))))
+    np.testing.assert_allclose(
+        inside.fit(X, Y, sample_weight=W).predict(X), qed.linear_model.Ridge().fit(X, Y, W).predict(X)
+    )
+    ridge = weighted(qed.linear_model.Ridge())
+    nested = qed.model_selection.GridSearchCV(qed.pipeline.make_pipeline(ridge), {"ridge__alpha": [1.0]})
+    with pytest.raises(qed.InvalidParameter, match=r"Ridge.score, which is used within Pipeline"):
+        nested.fit(X, Y, sample_weight=W)
+    ridge.set_score_request(sample_weight=True)
+    assert nested.fit(X, Y, sample_weight=W).best_score_ > 0.5
+    outer = qed.model_selection.cross_validate(nested, X, Y, params={"sample_weight": W}, cv=3)
+    assert np.isfinite(outer["test_score"]).all()
+
+
+@pytest.mark.usefixtures("routing")
+def test_what_nobody_decided_or_asked_for_is_refused():
+    plain = qed.pipeline.make_pipeline(qed.preprocessing.StandardScaler(), weighted(qed.linear_model.Ridge()))
+    with pytest.raises(
+        ValueError, match=r"\[sample_weight\] are passed but are not explicitly set .* StandardScaler.fit"
+    ):
+        plain.fit(X, Y, sample_weight=W)
+    with pytest.raises(TypeError, match=r"Pipeline.fit got unexpected argument\(s\) \['other'\]"):
+        plain.fit(X, Y, other=W)
+    with pytest.raises(TypeError, match="cross_validate got unexpected"):
+        qed.model_selection.cross_validate(unweighted(qed.linear_model.Ridge()), X, Y, params={"other": W})
+
+
+def test_without_routing_weights_go_to_all_who_can_count():
+    union = qed.pipeline.FeatureUnion([("s", qed.preprocessing.StandardScaler())])
+    with pytest.raises(qed.InvalidParameter, match="enable_metadata_routing"):
+        union.fit(X, sample_weight=W)
+    model = qed.pipeline.make_pipeline(qed.preprocessing.StandardScaler(), qed.linear_model.Ridge()).fit(
+        X, Y, sample_weight=W
+    )
+    assert model.weighted_ == ["standardscaler", "ridge"]
+
+
+def test_settings():
+    assert qed.get_config()["transform_output"] == "default"
+    with qed.config_context(transform_output="pandas", display="text"):
+        frame = qed.preprocessing.StandardScaler().fit_transform(X)
+        assert list(frame.columns) == ["x0", "x1", "x2"]
+        assert "text/html" not in qed.linear_model.Ridge()._repr_mimebundle_()
+    assert isinstance(qed.preprocessing.StandardScaler().fit_transform(X), np.ndarray)
+    with pytest.raises(qed.InvalidParameter, match=r"assume_finite is not in qed, use sklearn.set_config"):
+        qed.set_config(assume_finite=True)
+    with pytest.raises(qed.InvalidParameter, match="must be one of"):
+        qed.set_config(transform_output="arrow")
+    qed.set_config(enable_metadata_routing=True)
+    try:
+        assert qed.get_config()["enable_metadata_routing"]
+    finally:
+        qed.set_config(enable_metadata_routing=False)
