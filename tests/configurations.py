@@ -266,6 +266,8 @@ def _given() -> dict[str, list[Configuration]]:
     _others(add)
     _embeddings(add)
     _factors(add)
+    _pairs(add)
+    _sparse_factors(add)
     _selectors(add)
     _composites(add)
     _studies(add)
@@ -486,6 +488,45 @@ def _factors(add: Callable[..., None]) -> None:
             add(lambda fun=fun, algorithm=algorithm: D.FastICA(3, fun=fun, algorithm=algorithm, random_state=0))
     add(lambda: D.FastICA(2, whiten="arbitrary-variance", fun_args={"alpha": 1.5}, random_state=0), layout="float32")
     add(lambda: D.FastICA(whiten=False, random_state=0))
+
+
+def _sparse_factors(add: Callable[..., None]) -> None:
+    D = decomposition
+    atoms = np.eye(5, 4) + np.eye(5, 4, 1) + 0.1
+    for algorithm in ("lasso_cd", "omp", "threshold"):
+        add(lambda algorithm=algorithm: D.SparseCoder(atoms, transform_algorithm=algorithm, transform_alpha=0.2))
+        add(
+            lambda algorithm=algorithm: D.MiniBatchDictionaryLearning(
+                3, alpha=0.3, batch_size=10, max_iter=5, transform_algorithm=algorithm, random_state=0
+            )
+        )
+    add(
+        lambda: D.SparseCoder(atoms, transform_algorithm="lasso_lars", positive_code=True, split_sign=True),
+        layout="float32",
+    )
+    add(
+        lambda: D.MiniBatchDictionaryLearning(2, positive_code=True, positive_dict=True, max_iter=3, random_state=0),
+        layout="float32",
+    )
+    for kind in (D.SparsePCA, D.MiniBatchSparsePCA):
+        add(lambda kind=kind: kind(2, alpha=0.5, random_state=0))
+        add(lambda kind=kind: kind(3, alpha=2.0, ridge_alpha=0.5, max_iter=20, random_state=0), layout="float32")
+    for method in ("batch", "online"):
+        add(lambda method=method: D.LatentDirichletAllocation(2, learning_method=method, random_state=0))
+        add(
+            lambda method=method: D.LatentDirichletAllocation(
+                3, learning_method=method, batch_size=15, doc_topic_prior=0.5, max_iter=3, random_state=0
+            ),
+            layout="csr",
+        )
+
+
+def _pairs(add: Callable[..., None]) -> None:
+    D = decomposition
+    for kind in (D.PLSRegression, D.PLSCanonical, D.CCA, D.PLSSVD):
+        add(lambda kind=kind: kind(2), target="several")
+        add(lambda kind=kind: kind(1, scale=False), layout="float32")
+    add(lambda: D.PLSRegression(3), layout="pandas")
 
 
 def _clusters(add: Callable[..., None]) -> None:

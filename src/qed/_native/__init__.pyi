@@ -1356,6 +1356,26 @@ def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: flo
     Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.
     """
 
+def exp_digamma(x: Matrix) -> Vector:
+    """exp(digamma(x)) of positive numbers, to a few units in the last place."""
+
+def topics_of_rows(
+    starts: Vector,
+    words: Vector,
+    counts: Vector,
+    topics: Matrix,
+    gamma: Matrix,
+    prior: float,
+    tol: float,
+    sweeps: int,
+) -> tuple[Vector, Vector, Vector]:
+    """Variational parameters gamma (n, k) of documents, in place, for topics (words, k): at most so many updates of each.
+
+    Documents are compressed rows, starts (n + 1,), words and counts, with indices of 64 bits. Returns theta = exp(digamma(gamma) -
+    digamma(sum gamma)) (n, k) and the ratios of counts to theta' topics[w] at the end, and the sums of counts times the logarithms
+    of theta' topics[w] at the start (n,).
+    """
+
 def contrast_pass(Z: Vector, W: Vector, contrast: str, a: float) -> tuple[Vector, Vector, Vector]:
     """Return sums over rows z of Z (n, k), with sources y = W z: of g(y_i) z_j (m, k), of g'(y_i) (m,), of G(y_i) (m,).
 

@@ -179,24 +179,31 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
     if not (model.positive_code or model.positive_dict or largest.any(axis=1)[size.max(axis=1) > 0].all()):
         refuse(model, "the largest entry of an atom is negative")
     U = _lasso_codes(x, D, alpha, positive=model.positive_code)
+    _require_order(model, D, x)
     rest = x - U @ D
     null = float(np.sum(x * x)) / 2
     objective = float(np.sum(rest * rest)) / 2 + alpha * float(np.sum(np.abs(U)))
     gap = 0.0
     for j in range(len(D)):
-        square = float(U[:, j] @ U[:, j])
-        if square > 0:
-            best = D[j] + U[:, j] @ rest / square
+        use = float(U[:, j] @ U[:, j])
+        if use > 0:
+            best = D[j] + U[:, j] @ rest / use
             place = np.maximum(best, 0.0) if model.positive_dict else best
             place = place / max(float(np.linalg.norm(place)), 1.0)
-            gap += max(square / 2 * float(np.sum((D[j] - best) ** 2 - (place - best) ** 2)), 0.0)
+            gap += use / 2 * max(float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
     near = NEAR * max(null, objective)
-    along = np.sum((x @ D.T) ** 2, axis=0)
-    if not np.all(np.diff(along) <= 1e-9 * float(np.sum(along))):
-        refuse(model, "its atoms are not in the order of the lengths of rows along them")
     step = "change of a single entry of the codes or of a single atom"
     require_stated(model, certificate, step, (objective, null, gap), near)
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)
+
+
+def _require_order(model: Any, D: Array, x: Array) -> None:
+    """Refuse atoms that are not in the order of the lengths of rows along them; equal ones in that of their entries."""
+    along = np.sum((x @ D.T) ** 2, axis=0)
+    for j in range(1, len(D)):
+        tied = along[j - 1] == along[j] == 0
+        if along[j] > along[j - 1] + 1e-9 * float(np.sum(along)) or (tied and D[j - 1].tolist() > D[j].tolist()):
+            refuse(model, "its atoms are not in the order of the lengths of rows along them")
 
 
 def _lasso_codes(x: Array, D: Array, alpha: float, *, positive: bool) -> Array:

@@ -92,10 +92,13 @@ from qed.verify import (
     _selected,
     _soft_clusters,
     _sources,
+    _sparse_components,
     _subsets,
     _subspace,
+    _topics,
     _transformers,
     _trees,
+    _two_tables,
     _variational,
 )
 from qed.verify._blocks import column_names
@@ -212,6 +215,7 @@ TABLE: dict[str, Entry] = {
         f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
         for name in ("EllipticEnvelope", "MinCovDet")
     },
+    "qed.decomposition.CCA": _by(SubspaceCertificate, _two_tables.check_correlated),
     "qed.decomposition.DictionaryLearning": _by(StationaryCertificate, _factors.check_dictionary),
     "qed.decomposition.FactorAnalysis": _by(AscentCertificate, _latent_normal.check_analysis),
     "qed.decomposition.FastICA": _by(StationaryCertificate, _sources.check),
@@ -219,10 +223,20 @@ TABLE: dict[str, Entry] = {
     "qed.decomposition.HadamardProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
     "qed.decomposition.KernelPCA": _by(SubspaceCertificate, _projections.check_kernel_pca),
+    "qed.decomposition.LatentDirichletAllocation": _by(AscentCertificate, _topics.check),
+    "qed.decomposition.MiniBatchDictionaryLearning": _by(StationaryCertificate, _factors.check_dictionary),
     "qed.decomposition.MiniBatchNMF": _by(StationaryCertificate, _factors.check_nonnegative),
+    "qed.decomposition.MiniBatchSparsePCA": _by(StationaryCertificate, _sparse_components.check_components),
     "qed.decomposition.NMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.PLSCanonical": _by(SubspaceCertificate, _two_tables.check_covarying),
+    "qed.decomposition.PLSRegression": _by(SubspaceCertificate, _two_tables.check_covarying),
+    "qed.decomposition.PLSSVD": _by(SubspaceCertificate, _two_tables.check_svd),
     "qed.decomposition.ProbabilisticPCA": _by(LikelihoodCertificate, _latent_normal.check_probabilistic),
+    "qed.decomposition.SparseCoder": Entry(
+        {DualityGapCertificate: _sparse_components.check_coder, ExactCertificate: _sparse_components.check_rule}
+    ),
+    "qed.decomposition.SparsePCA": _by(StationaryCertificate, _sparse_components.check_components),
     "qed.decomposition.SparseRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(

@@ -114,13 +114,31 @@ RULES: dict[str, dict[str, Rule]] = {
         f"qed.decomposition.{name}": _defined(transform=_columns.hidden, inverse_transform=_columns.expected_of_hidden)
         for name in ("FactorAnalysis", "ProbabilisticPCA")
     },
-    "qed.decomposition.DictionaryLearning": {"transform": _found.codes},
+    **{
+        f"qed.decomposition.{name}": {
+            **_linear_in(predict=_linear.number_of_centred),
+            **_defined(transform=_columns.scores_of_pairs, inverse_transform=_columns.rows_of_scores),
+        }
+        for name in ("CCA", "PLSCanonical", "PLSRegression")
+    },
+    **{
+        f"qed.decomposition.{name}": {"transform": _found.codes}
+        for name in ("DictionaryLearning", "MiniBatchDictionaryLearning", "SparseCoder")
+    },
+    **{
+        f"qed.decomposition.{name}": _defined(
+            transform=_found.ridge_scores, inverse_transform=_found.rows_of_components
+        )
+        for name in ("MiniBatchSparsePCA", "SparsePCA")
+    },
+    "qed.decomposition.LatentDirichletAllocation": {"transform": _found.shares_of_topics},
     "qed.decomposition.FastICA": _defined(transform=_columns.unmixed, inverse_transform=_columns.mixed),
     "qed.decomposition.IncrementalPCA": _PROJECTED,
     "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
     "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
     "qed.decomposition.NMF": {"transform": _found.factors},
     "qed.decomposition.PCA": _PROJECTED,
+    "qed.decomposition.PLSSVD": _defined(transform=_columns.scores_of_pairs),
     "qed.decomposition.TruncatedSVD": _PROJECTED,
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": {
         **_PROBABLE,
