@@ -511,6 +511,9 @@ def _sparse_factors(add: Callable[..., None]) -> None:
     for kind in (D.SparsePCA, D.MiniBatchSparsePCA):
         add(lambda kind=kind: kind(2, alpha=0.5, random_state=0))
         add(lambda kind=kind: kind(3, alpha=2.0, ridge_alpha=0.5, max_iter=20, random_state=0), layout="float32")
+    add(lambda: D.MatrixCompletion(alpha=0.5), rows="gaps")
+    add(lambda: D.MatrixCompletion(alpha=2.0, center=False), rows="gaps", layout="float32")
+    add(lambda: D.MatrixCompletion(alpha=0.3), layout="pandas")
     for method in ("batch", "online"):
         add(lambda method=method: D.LatentDirichletAllocation(2, learning_method=method, random_state=0))
         add(
@@ -589,6 +592,30 @@ def _mixtures(add: Callable[..., None]) -> None:
         lambda: mixture.GaussianMixture(2, covariance_prior=0.5, degrees_of_freedom_prior=9, random_state=0),
         weight="wide",
     )
+    for kind in (mixture.BernoulliMixture, mixture.CategoricalMixture, mixture.PoissonMixture):
+        for start in ("kmeans", "random", "random_from_data"):
+            add(
+                lambda kind=kind, start=start: kind(2, init_params=start, random_state=0),
+                rows="counts",
+                weight="counts",
+            )
+        add(lambda kind=kind: kind(3, alpha=0.01, tol=1e-9, max_iter=500, random_state=0), rows="counts", weight="wide")
+    for kind in ("full", "tied", "diag", "spherical"):
+        add(lambda kind=kind: mixture.GaussianMixtureClassifier(2, covariance_type=kind, random_state=0), target="two")
+    add(
+        lambda: mixture.GaussianMixtureClassifier([1, 2], unlabeled="middle", random_state=0),
+        target="three",
+        weight="counts",
+    )
+    add(lambda: mixture.GaussianMixtureClassifier(unlabeled=4, reg_covar=0.1), target="integers", weight="wide")
+    for kinds in ("gaussian", "poisson", ["gaussian", "bernoulli", "poisson", "categorical"]):
+        add(lambda kinds=kinds: NB.MixedNB(kinds), rows="counts", target="three", weight="counts")
+    add(NB.MixedNB, rows="gaps", target="two", layout="pandas")
+    add(lambda: NB.MixedNB(priors=[0.3, 0.7], var_smoothing=0.1), rows="gaps", target="two", weight="wide")
+    for layout in ("csr", "csc"):
+        add(lambda: mixture.PoissonMixture(2, random_state=0), rows="counts", layout=layout)
+        add(lambda: mixture.BernoulliMixture(2, binarize=1.0, random_state=0), rows="counts", layout=layout)
+    add(lambda: mixture.CategoricalMixture(2, min_categories=9, random_state=0), rows="counts", layout="pandas")
     for kind in ("full", "tied", "diag", "spherical"):
         add(lambda kind=kind: mixture.BayesianGaussianMixture(3, covariance_type=kind, random_state=0))
     add(

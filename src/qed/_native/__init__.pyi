@@ -548,7 +548,6 @@ def mixture_pass(
     X: Matrix,
     shift: Vector,
     s: Vector | None,
-    fixed: NDArray[np.int32] | None,
     components: tuple[Vector, Vector, Vector],
     is_diagonal: bool,
     is_shared: bool,

@@ -135,6 +135,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.decomposition.FastICA": _defined(transform=_columns.unmixed, inverse_transform=_columns.mixed),
     "qed.decomposition.IncrementalPCA": _PROJECTED,
     "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
+    "qed.decomposition.MatrixCompletion": {"transform": _found.filled},
     "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
     "qed.decomposition.NMF": {"transform": _found.factors},
     "qed.decomposition.PCA": _PROJECTED,
@@ -242,6 +243,13 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.mixture.BayesianGaussianMixture": _defined(
         predict=_densities.expected_component, predict_proba=_densities.expected_component_chances
     ),
+    "qed.mixture.GaussianMixtureClassifier": _bayes(_densities.class_mixtures, linear=False),
+    **{
+        f"qed.mixture.{name}": _defined(
+            predict=_densities.independent_component, predict_proba=_densities.independent_component_chances
+        )
+        for name in ("BernoulliMixture", "CategoricalMixture", "PoissonMixture")
+    },
     "qed.mixture.GaussianMixture": _defined(predict=_densities.component, predict_proba=_densities.component_chances),
     "qed.model_selection.DummyClassifier": {
         "predict": _composites.usual_label,
@@ -259,7 +267,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.naive_bayes.CategoricalNB": _bayes(_densities.categories, linear=False),
     "qed.naive_bayes.ComplementNB": _COUNTS,
     "qed.naive_bayes.GaussianNB": _bayes(_densities.normal, linear=False),
+    "qed.naive_bayes.MixedNB": _bayes(_densities.columns_of_kinds, linear=False),
     "qed.naive_bayes.MultinomialNB": _COUNTS,
+    "qed.naive_bayes.PoissonNB": _bayes(_densities.events, linear=True),
     "qed.neighbors.KNeighborsClassifier": {one: _nearest.by_neighbours(one) for one in METHODS[:2]},
     "qed.neighbors.KNeighborsRegressor": {"predict": _nearest.by_neighbours("predict")},
     "qed.neural_network.MLPClassifier": _defined(predict=_networks.label, predict_proba=_networks.chances),
