@@ -11,10 +11,8 @@ import numpy as np
 
 from qed.datasets import load_penguins
 from qed.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from qed.inspection import ClassDensityDisplay
 from qed.naive_bayes import GaussianNB
-
-COLOURS = ("#2f6db3", "#c9641b", "#3f8f5f")
-HALF, NINE_TENTHS = np.sqrt(-2 * np.log(0.5)), np.sqrt(-2 * np.log(0.1))  # radii in two dimensions
 
 
 def birds():
@@ -24,33 +22,6 @@ def birds():
     species = np.where(column["species_Gentoo"] == 1, "Gentoo", "Adelie")
     species = np.where(column["species_Chinstrap"] == 1, "Chinstrap", species)
     return np.column_stack([column["bill_length_mm"], column["flipper_length_mm"]]), species
-
-
-def shapes(model):
-    """Return mean and covariance of every class."""
-    if isinstance(model, GaussianNB):
-        return model.theta_, [np.diag(variance) for variance in model.var_]
-    one = isinstance(model, LinearDiscriminantAnalysis)
-    return model.means_, [model.covariance_] * len(model.means_) if one else model.covariance_
-
-
-def draw(axes, model, X, y):
-    """Draw birds, ellipses and boundaries."""
-    circle = np.linspace(0, 2 * np.pi, 90)
-    for label, colour, mean, covariance in zip(model.classes_, COLOURS, *shapes(model), strict=True):
-        axes.scatter(*X[y == label].T, s=6, color=colour, alpha=0.6, label=label)
-        for radius, width in ((HALF, 1.8), (NINE_TENTHS, 0.9)):
-            ring = radius * np.linalg.cholesky(covariance) @ [np.cos(circle), np.sin(circle)]
-            axes.plot(*(mean[:, np.newaxis] + ring), color=colour, linewidth=width)
-    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    a, b = np.meshgrid(np.linspace(left, right, 160), np.linspace(low, high, 160))
-    ordered = model.predict_log_proba(np.column_stack([a.ravel(), b.ravel()]))
-    for k in range(3):
-        # how far a class is ahead of the best of the others: zero on its boundary
-        others = np.delete(ordered, k, axis=1).max(axis=1)
-        axes.contour(a, b, (ordered[:, k] - others).reshape(a.shape), [0.0], colors="#22252a", linewidths=1.1)
-    axes.set(title=f"{type(model).__name__}\n{model.score(X, y):.1%} right", xlabel="bill, mm")
-    axes.title.set_fontsize(9)
 
 
 def main():
@@ -63,7 +34,11 @@ def main():
         QuadraticDiscriminantAnalysis(store_covariance=True),
     )
     for axes, model in zip(panels, models, strict=True):
-        draw(axes, model.fit(X, y), X, y)
+        display = ClassDensityDisplay.from_estimator(model.fit(X, y), X, y, ax=axes)
+        display.ax_.set(title=f"{type(model).__name__}\n{model.score(X, y):.1%} right", xlabel="bill, mm")
+        display.ax_.title.set_fontsize(9)
+        if axes is not panels[0]:
+            axes.get_legend().remove()
         print(
             f"{type(model).__name__}: {model.certificate_.log_likelihood:.4f} a bird, {model.n_parameters_} parameters"
         )

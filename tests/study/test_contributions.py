@@ -8,10 +8,10 @@ from qed.core import InvalidData, InvalidParameter
 from qed.study._clock import Clock
 from qed.study._contributions import Contributions, contributions, entry_of, explained
 from qed.study._encode import encode
-from qed.study._fit import _understood
 from qed.study._model import TableModel
 from qed.study._recipes import candidates, constant, pipeline
 from qed.study._source import read_table
+from qed.study._understand import understood
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -32,7 +32,7 @@ TARGETS = {
 
 def prepared(task):
     raw = read_table({**COLUMNS, "y": TARGETS[task]})
-    sheet, rows, y = _understood(raw, "y", None, {}, (), 0, "", "", Clock(60.0))
+    sheet, rows, y = understood(raw, "y", None, {}, (), 0, "", "", Clock(60.0))
     return sheet, encode(rows, sheet.columns), y
 
 

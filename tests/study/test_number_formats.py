@@ -6,6 +6,7 @@ import pytest
 
 from qed import study
 from qed.core import InvalidParameter
+from qed.study import _number_formats
 from qed.study._number_formats import moments_of, numbers_of
 from qed.study._raw import of_text
 
@@ -116,3 +117,23 @@ def test_money_and_three_digits_settle_the_doubt():
     assert not numbers_of(["£1,234", "£2,500"]).doubt
     assert not numbers_of(["1,234", "950"]).doubt
     assert numbers_of(["€1,234", "€2,500"]).doubt
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["2024-02-29", "1999-12-31"],
+        ["2024-02-29 10:11", "1999-12-31 23:59"],
+        ["2024-02-29 10:11:12", "1999-12-31T00:00:00"],
+        ["2024-02-30", "2024-01-01"],
+        ["1999-12-31 24:00", "1999-12-31 23:61"],
+        ["2024-02-29", "2024/02/29"],
+        ["2024-02-2\u0669", "2024-02-29"],
+    ],
+)
+def test_iso_dates_are_read_at_once_as_they_are_one_by_one(words, monkeypatch):
+    together = moments_of(words)
+    monkeypatch.setattr(_number_formats, "_iso_moments", lambda _: None)
+    apart = moments_of(words)
+    np.testing.assert_array_equal(together.values, apart.values)
+    assert (together.strays, together.form) == (apart.strays, apart.form)

@@ -102,7 +102,7 @@ def test_a_sheet_of_excel(tmp_path, plain):
         read_table(path)
 
 
-@pytest.mark.parametrize("orient", ["columns", "records"])
+@pytest.mark.parametrize("orient", ["columns", "records", "split", "table", "index"])
 def test_json_of_pandas(tmp_path, plain, orient):
     path = tmp_path / "table.json"
     FRAME.to_json(path, orient=orient)

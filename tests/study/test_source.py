@@ -150,7 +150,8 @@ BROKEN = {
     "fake.duckdb": (b"\0" * 8 + b"DUCK" + b"\0" * 4000, "no DuckDB file"),
     "fake.db": (b"hello world", "called a database and is none"),
     "packed.csv.gz": (b"\x1f\x8b\x08abc", "not whole gzip"),
-    "wide.csv": (",".join(f"c{i}" for i in range(12_000)).encode(), "at most 10000"),
+    "wide.csv": (",".join(f"c{i}" for i in range(12_000)).encode(), "at most 10,000"),
+    "comment.csv": (b"# an export\na,b,y\n1,2,3\n", "above the line of names, remove them"),
 }
 
 

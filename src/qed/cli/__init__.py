@@ -11,6 +11,7 @@ error is one JSON object too: ``{"error": sentence, "code": number}``.
     _files             whole files or none
     _table_words       what commands that begin with a table share
     _fit, _predict     qed fit, qed predict
+    _cluster, _embed, _detect    tables without a target
     _explain           qed explain
     _verify, _compare  qed verify, qed compare
     _info, _demo       qed info, qed demo

@@ -132,7 +132,7 @@ def show(study: Study, screen: Screen) -> None:
         screen.warn(note)
     screen.heading("Compared by cross-validation, on rows each model had not seen")
     measure = "error" if target.task == "regression" else "log loss"
-    screen.table(("", measure, "±", "rows", ""), _ranking(study, 24 if screen.width >= 100 else 10), right="123")
+    screen.table(("", measure, "±", "rows", ""), _ranking(study, 16 if screen.width >= 100 else 10), right="123")
     if len({entry.n_rows for entry in study.comparison.latest[:8]}) > 1:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
     screen.heading(f"Winner: {story.candidate}")

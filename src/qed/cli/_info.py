@@ -24,7 +24,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     sheet, proof = model.sheet, model.proof
     story = sheet.story
     title, given = _given(sheet)
-    screen.say(f"{options.model}: {story.candidate} for {title}", "bold")
+    screen.say(f"{options.model}: {story.candidate}{title}", "bold")
     screen.heading("Columns")
     rows = [
         (one.name, one.kind if one.is_used else f"{one.kind} (left out)", one.unit, one.shown, one.reason)
@@ -70,16 +70,16 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _given(sheet: TableSchema | UnsupervisedSchema) -> tuple[str, dict[str, Any]]:
-    """Return what the model is for, in a word and as plain values."""
+    """Return what the model is for, at the end of a sentence and as plain values."""
     from qed.study._schema import UnsupervisedSchema  # noqa: PLC0415
 
     if isinstance(sheet, UnsupervisedSchema):
         output = sheet.output
         values = {"task": output.task, "method": output.method, "labels": list(output.labels),
                   "rate": output.rate, "threshold": output.threshold}  # fmt: skip
-        return output.task, {"output": values}
+        return "", {"output": values}
     target = sheet.target
-    return target.name, {
+    return f" for {target.name}", {
         "target": {"name": target.name, "task": target.task, "labels": list(target.labels), "unit": target.unit}
     }
 
@@ -91,7 +91,7 @@ def _show_given(sheet: TableSchema | UnsupervisedSchema, screen: Screen) -> None
     if isinstance(sheet, UnsupervisedSchema):
         output = sheet.output
         screen.heading("Output")
-        names = f"   {', '.join(output.labels[:12])}" if len(output.labels) else ""
+        names = f"   {', '.join(sorted(output.labels[:12]))}" if len(output.labels) else ""
         limit = f"   anomalous: score above {output.threshold:.6g}" if output.task == "anomalies" else ""
         screen.say(f"  {output.task}: {output.method}{names}{limit}")
         return

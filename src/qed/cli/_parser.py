@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 # In the order of `qed --help`.
 COMMANDS = {
     "fit": "find, fit and prove a model for one column of a table",
-    "predict": "predict for new rows",
+    "cluster": "find groups of similar rows, describe them, assign new rows",
+    "embed": "draw rows as points in the plane, embed new rows",
+    "detect": "find anomalous rows and say why, score new rows",
+    "predict": "predict for new rows, or assign, embed or score them",
     "explain": "show what each column contributes to each prediction",
     "verify": "check a model's certificate by code that shares nothing with the fit",
     "compare": "compare two models on the same rows",

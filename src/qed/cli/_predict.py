@@ -63,8 +63,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
     if options.out is not None:
         require_free(options.out, force=options.force, flag="--out")
-        if Path(options.out).suffix.lower() not in ENDINGS:
-            raise InvalidParameter(f"--out {options.out}: the name should end in {', '.join(ENDINGS)}.")
+        require_ending(options.out, "--out")
     model = load(options.model)
     wanted = _names_to_keep(options.keep)
     table = TableBlocks(options.data, wanted, table=options.table, query=options.query, encoding=options.encoding)
@@ -81,7 +80,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             print(f"! {notice}", file=sys.stderr, flush=True)  # noqa: T201
     if options.out is not None:
         write_whole(
-            options.out, lambda path: _write(path, Path(options.out).suffix.lower(), columns), replace=options.force
+            options.out, lambda path: write_rows(path, Path(options.out).suffix.lower(), columns), replace=options.force
         )
         screen.say(f"{table.n_rows:,} predictions in {options.out}")
         screen.answer({"rows": table.n_rows, "out": options.out, "outside": outside, "notices": model.notices})
@@ -212,7 +211,14 @@ def _words(columns: Columns) -> list[str]:
     return [name for name, one in columns.items() if not (isinstance(one, np.ndarray) and one.dtype.kind in "fiu")]
 
 
-def _write(path: Path, ending: str, columns: Columns) -> None:
+def require_ending(path: str, flag: str) -> None:
+    """Refuse a file whose name says no format that rows can be written in."""
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise InvalidParameter(f"{flag} {path}: the name should end in {', '.join(ENDINGS)}.")
+
+
+def write_rows(path: Path, ending: str, columns: Columns) -> None:
+    """Write columns in the format that the ending of a name says."""
     if ending == ".csv":
         path.write_text(_csv(columns), encoding="utf-8")
     elif ending in (".parquet", ".feather"):

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
 # Events of a study that people want to see; solvers inside it speak too.
 SPEAKERS = frozenset(
-    {"reading", "columns", "comparing", "note", "judging", "fitting", "checking", "interrupted", "shapley_values"}
+    {
+        "reading",
+        "columns",
+        "comparing",
+        "note",
+        "judging",
+        "fitting",
+        "checking",
+        "interrupted",
+        "shapley_values",
+        "explaining",
+    }
 )
 
 
@@ -130,7 +141,7 @@ class Screen:
         widths[-1] = min(widths[-1], max(16, room - sum(widths[:-1]) - 2 * len(widths)))
         for number, line in enumerate(lines):
             # what is long in the last column goes on below: nothing is cut
-            wrapped = textwrap.wrap(line[-1], widths[-1]) or [""]
+            wrapped = textwrap.wrap(line[-1], max(1, widths[-1])) or [""]
             before = [
                 cell.rjust(width) if str(at) in right else cell.ljust(width)
                 for at, (cell, width) in enumerate(zip(line[:-1], widths, strict=False))
@@ -241,7 +252,7 @@ def _cut(text: str, width: int) -> str:
 
 def _clean(text: str) -> str:
     """Show names from strangers' files without the signs that move a terminal's cursor."""
-    return "".join(sign if sign.isprintable() else "·" for sign in text)
+    return "".join(sign if sign.isprintable() else "·" for sign in text.replace("\u202f", " "))
 
 
 def _plain(value: Any) -> Any:

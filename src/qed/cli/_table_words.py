@@ -40,11 +40,78 @@ def add_files(made: argparse.ArgumentParser, *, model: str = "model.qed", report
     made.add_argument("--force", "-f", action="store_true", help="replace files that are there")
 
 
-def add_table_words(made: argparse.ArgumentParser) -> None:
-    """Add the words of a command that fits a model without a target."""
+def add_table_words(made: argparse.ArgumentParser, *, given: str, rows: str | None = None) -> None:
+    """Add the words of a command that fits a model without a target and gives something for each row."""
     add_source(made)
     add_columns(made)
     add_files(made)
+    default = f" ({rows})" if rows else ""
+    made.add_argument(
+        "--rows", default=rows, metavar="FILE", help=f"a .csv, .json, .jsonl or .parquet file for {given}{default}"
+    )
+
+
+def run_without_target(options: argparse.Namespace, screen: Screen, fit: Any, report: Any, **said: Any) -> Any:
+    """Read a table, fit a model without a target, and write model, page and rows; return what was found and the clock."""
+    from qed import listen  # noqa: PLC0415
+    from qed.cli._predict import require_ending, write_rows  # noqa: PLC0415
+    from qed.study._clock import Clock, seconds_of  # noqa: PLC0415
+    from qed.study._source import without_password  # noqa: PLC0415
+
+    require_places(options, rows=options.rows)
+    if options.rows is not None:
+        require_ending(options.rows, "--rows")
+    types, drop = pairs(options.types), names(options.drop)
+    clock = Clock(seconds_of(options.budget))
+    screen.budget = clock.budget
+    screen.say(f"qed {options.command} {without_password(options.data)}", "bold")
+    with listen(screen.follow):
+        table = read(options, clock)
+        found = fit(table, types=types, drop=drop, seed=options.seed, command=typed(), clock=clock, **said)
+    screen.stop()
+    write_whole(options.out, found.model.save, replace=options.force)
+    if options.rows is not None:
+        ending = Path(options.rows).suffix.lower()
+        write_whole(options.rows, lambda path: write_rows(path, ending, found.table), replace=options.force)
+    page = None
+    if not options.no_report:
+        page = write_page(report(found, model_file=Path(options.out).name), options.report, replace=options.force)
+    return found, page, clock
+
+
+def show_end(options: argparse.Namespace, screen: Screen, found: Any, page: str | None, clock: Clock) -> dict[str, Any]:
+    """Print proof and files; return what every answer in JSON holds."""
+    sheet, proof = found.model.sheet, found.model.proof
+    screen.heading("Proven")
+    screen.say(f"  {proof.statement}")
+    show_check(found.checked, screen)
+    show_files(options, screen, page, clock.spent, rows=options.rows)
+    return {
+        "rows": sheet.story.rows_used,
+        "rows_fitted": sheet.story.rows_fitted,
+        "columns": [
+            {"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing, "form": one.form}
+            for one in sheet.columns
+        ],
+        "method": sheet.output.method,
+        "scores": sheet.story.scores,
+        "certificate": {"statement": proof.statement, "numbers": proof.numbers(), "reached": proof.reached},
+        "checked": None if found.checked is None else found.checked.is_accepted,
+        "notes": list(sheet.story.notes),
+        "model": options.out,
+        "report": page,
+        "rows_file": options.rows,
+        "seconds": clock.spent,
+    }
+
+
+def show_table(found: Any, screen: Screen) -> None:
+    """Print how many rows there are, the columns and the notes."""
+    sheet = found.model.sheet
+    screen.heading(f"{sheet.story.rows_used:,} rows")
+    show_columns(sheet.columns, screen)
+    for note in sheet.story.notes:
+        screen.warn(note)
 
 
 def require_places(options: argparse.Namespace, **others: str | None) -> None:

@@ -128,6 +128,7 @@ class KChoice:
             "stability": lambda k: (
                 f"k = {k} is the largest number that halves of the rows agree on ({self.stability[at[k]]:.3f})"
             ),
+            "penalised cost": lambda k: f"cost plus a penalty for each cluster is least at k = {k}",
         }
         return [words[rule](k) for rule, k in self.votes.items()]
 

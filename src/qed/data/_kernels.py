@@ -134,6 +134,24 @@ def strided(a: Array) -> Array:
     return np.array(a, dtype=a.dtype.newbyteorder("="), order="C")  # a copy: misaligned data stay misaligned otherwise
 
 
+def products(X: Any, weights: Array, levels: Array) -> Array:
+    """Return ``X @ weights.T + levels`` in float64, for dense or compressed rows or columns."""
+    w, b = np.ascontiguousarray(weights.T), np.ascontiguousarray(levels)
+    if isinstance(X, np.ndarray):
+        return np.asarray(_native.matmul(strided(X), w, b, None, True))
+    if X.format == "csc":  # the rows of the transpose
+        return np.asarray(_native.csr_rmatmul(*csr_arrays(X), X.shape[::-1], w) + b)
+    wide = X.astype(np.float64) if X.dtype == np.float32 else X  # or sums would be rounded to float32
+    return np.asarray(_native.csr_matmul(*csr_arrays(wide), X.shape, w, b))
+
+
+def transposed_products(X: Any, shares: Array) -> Array:
+    """Return ``shares.T @ X``, (k, p), for dense rows or compressed rows."""
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(np.asarray(_native.rmatmul(strided(X), plain(shares))).T)
+    return np.ascontiguousarray(np.asarray(_native.csr_rmatmul(*csr_arrays(X), X.shape, plain(shares))).T)
+
+
 def add_outer(scatter: Pair, other: Pair | None, step: Pair, factor: Pair) -> Pair:
     """Return ``scatter + other + factor * step step'`` in double-double, in one pass."""
     more, more_low = (None, None) if other is None else (square(other.high), square(other.low))

@@ -20,6 +20,9 @@ at every point that it shows.**
     _loss_curve          the objective from pass to pass
     _norm_ball           a limit on two coefficients, and the contours of the squared error
     _scree               variances of principal components
+    _cluster_displays    silhouettes, Voronoi cells, embeddings, k-means and EM step by step
+    _gaussian_contours   Gaussians as ellipses; class densities with their boundaries
+    _bayes_displays      prior, likelihood and posterior; predictive bands
     _fit_pictures        residuals of one column; target, fit and residual as a triangle
 """
 

@@ -1,3 +1,9 @@
+from qed.inspection._bayes_displays import PosteriorDisplay as PosteriorDisplay
+from qed.inspection._bayes_displays import PredictiveBandDisplay as PredictiveBandDisplay
+from qed.inspection._cluster_displays import EmbeddingDisplay as EmbeddingDisplay
+from qed.inspection._cluster_displays import FitStepsDisplay as FitStepsDisplay
+from qed.inspection._cluster_displays import SilhouetteDisplay as SilhouetteDisplay
+from qed.inspection._cluster_displays import VoronoiDisplay as VoronoiDisplay
 from qed.inspection._coefficient_path import CoefficientPathDisplay as CoefficientPathDisplay
 from qed.inspection._decision_boundary import DecisionBoundaryDisplay as DecisionBoundaryDisplay
 from qed.inspection._explain import explain as explain
@@ -19,6 +25,8 @@ from qed.inspection._games import shapley_kernel as shapley_kernel
 from qed.inspection._games import shapley_value as shapley_value
 from qed.inspection._games import shapley_weights as shapley_weights
 from qed.inspection._games import weighted_voting_game as weighted_voting_game
+from qed.inspection._gaussian_contours import ClassDensityDisplay as ClassDensityDisplay
+from qed.inspection._gaussian_contours import GaussianContourDisplay as GaussianContourDisplay
 from qed.inspection._importance import permutation_importance as permutation_importance
 from qed.inspection._loss_curve import LossCurveDisplay as LossCurveDisplay
 from qed.inspection._norm_ball import NormBallDisplay as NormBallDisplay

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 # How many steps a part has before it begins again; None for parts that never do.
-_PERIODS: dict[str, float | None] = {
+_PERIODS: dict[str, int | None] = {
     "year": None,
     "quarter": 4,
     "month": 12,
@@ -118,14 +118,16 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
         for j, column in enumerate(table.columns):
             moments = _dates(column, j)
             gap = np.isnat(moments)
+            filled = np.where(gap, np.datetime64(0, "us"), moments)
             for part in self._parts():
-                number = np.where(gap, np.nan, _part(np.where(gap, np.datetime64(0, "us"), moments), part, self.origin))
-                period = _PERIODS[part]
+                number, period = _part(filled, part, self.origin), _PERIODS[part]
                 if self.cyclic and period is not None:
-                    angle = 2 * np.pi * number / period
-                    columns += [np.sin(angle), np.cos(angle)]
+                    # a part that begins again is a small whole number: sine and cosine are looked up
+                    angles = 2 * np.pi * np.arange(period + 1) / period
+                    found = [circle[number.astype(np.int64)] for circle in (np.sin(angles), np.cos(angles))]
                 else:
-                    columns.append(number)
+                    found = [number]
+                columns += [np.where(gap, np.nan, one) for one in found]
         return np.stack(columns, axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -183,26 +185,20 @@ def _plain(one: Any) -> Any:
 
 
 def _part(moments: Array, part: str, origin: str) -> Array:
-    days, months = moments.astype("datetime64[D]"), moments.astype("datetime64[M]")
-    years = moments.astype("datetime64[Y]")
-    month = months.astype(np.int64) % 12
-    within = (moments - days).astype(np.int64)  # microseconds of the day
     number: Any
     if part == "year":
-        number = years.astype(np.int64) + 1970
-    elif part == "quarter":
-        number = month // 3 + 1
-    elif part == "month":
-        number = month + 1
-    elif part == "day":
-        number = (days - months).astype(np.int64) + 1
+        number = moments.astype("datetime64[Y]").astype(np.int64) + 1970
+    elif part in ("quarter", "month"):
+        month = moments.astype("datetime64[M]").astype(np.int64) % 12
+        number = month // 3 + 1 if part == "quarter" else month + 1
+    elif part in ("day", "dayofyear"):
+        days = moments.astype("datetime64[D]")
+        number = (days - days.astype("datetime64[M]" if part == "day" else "datetime64[Y]")).astype(np.int64) + 1
     elif part == "weekday":
-        number = (days.astype(np.int64) + 3) % 7  # the first of January 1970 was a Thursday
-    elif part == "dayofyear":
-        number = (days - years).astype(np.int64) + 1
+        number = (moments.astype(np.int64) // 86_400_000_000 + 3) % 7  # the first of January 1970 was a Thursday
     elif part == "days_since":
         number = (moments - np.datetime64(origin, "us")).astype(np.int64) / 86_400e6
     else:
         unit = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}[part]
-        number = within // unit % (24 if part == "hour" else 60)
+        number = moments.astype(np.int64) // unit % (24 if part == "hour" else 60)
     return np.asarray(number, dtype=np.float64)

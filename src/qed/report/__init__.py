@@ -11,6 +11,7 @@ Map
 `_figures`     the two figures of a linear fit
 `_study`       the report of a study: scores, curves, importance, groups, proof
 `_contributions`, `_contribution_figures`  what each column contributes: of a study, and the page of an explanation
+`_cluster`, `_embed`, `_detect`  the reports of tables without a target; `_unsupervised`, `_group_figures` what they share
 `_study_details`  what stands at its end: candidates, columns, how it was made
 `_format_numbers` numbers as people write them
 `_study_figures`  its figures: whiskers, curves, grids, histograms

@@ -1,4 +1,7 @@
+from qed.report._cluster import cluster_report as cluster_report
 from qed.report._contributions import explanation_report as explanation_report
+from qed.report._detect import detect_report as detect_report
+from qed.report._embed import embed_report as embed_report
 from qed.report._parts import Figure as Figure
 from qed.report._parts import Section as Section
 from qed.report._parts import Table as Table

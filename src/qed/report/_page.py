@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 STYLE = """
 :root { color-scheme: light dark;
   --paper: #fbfaf8; --card: #ffffff; --ink: #1d1c1a; --quiet: #66625c; --edge: #e4e0d9; --grid: #eeebe5;
-  --a: #2f6db3; --b: #c9641b; --c: #1f8a70; --d: #8a4fa3; --band: #2f6db31f; --rule: #9a948a;
+  --a: #2f6db3; --b: #c9641b; --c: #1f8a70; --d: #8a4fa3; --e: #a98300; --f: #c23b6f; --g: #4c8a24; --h: #5d6b78;
+  --band: #2f6db31f; --rule: #9a948a;
   --good: #1f7a4d; --good-soft: #e7f4ec; --bad: #b3312c; --bad-soft: #fbeae8; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #15171a; --card: #1d2024; --ink: #ece9e4; --quiet: #a29d95; --edge: #32363c; --grid: #2a2e33;
-  --a: #7db2f0; --b: #f0a060; --c: #5fcfae; --d: #cf9be6; --band: #7db2f026; --rule: #7c7a76;
+  --a: #7db2f0; --b: #f0a060; --c: #5fcfae; --d: #cf9be6; --e: #e0c04a; --f: #f285ad; --g: #9ad36a; --h: #a5b3c0;
+  --band: #7db2f026; --rule: #7c7a76;
   --good: #6fd3a0; --good-soft: #17291f; --bad: #ff938c; --bad-soft: #331b1a; } }
 * { box-sizing: border-box; }
 body { margin: 0; -webkit-text-size-adjust: 100%; background: var(--paper); color: var(--ink);
@@ -48,7 +50,8 @@ svg .rule { stroke: var(--rule); stroke-width: 1.3; stroke-dasharray: 5 4; }
 svg .band { fill: var(--band); }
 svg .dot { stroke: var(--card); stroke-width: 0.8; }
 svg .group0 { fill: var(--a); } svg .group1 { fill: var(--b); }
-svg .group2 { fill: var(--c); } svg .group3 { fill: var(--d); }
+svg .group2 { fill: var(--c); } svg .group3 { fill: var(--d); } svg .group4 { fill: var(--e); }
+svg .group5 { fill: var(--f); } svg .group6 { fill: var(--g); } svg .group7 { fill: var(--h); }
 svg .whisker { stroke: var(--a); stroke-width: 2.6; stroke-linecap: round; }
 svg .weak { stroke: var(--rule); }
 svg .fill0 { fill: var(--a); } svg .fill1 { fill: var(--b); } svg .fill3 { fill: var(--rule); }

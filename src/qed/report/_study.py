@@ -358,6 +358,12 @@ def _what_matters(study: Study) -> Section:
     ]
     label = "rise of the squared error, in multiples" if is_number else "rise of the log loss"
     strongest = shown[0].name if shown else ""
+    left_out = len(study.sheet.used) - len(held.importances)
+    short = (
+        f" There was no time to shuffle {left_out:,} further columns, which move least with the prediction."
+        if left_out
+        else ""
+    )
     figures = []
     if rows:
         figures.append(
@@ -366,7 +372,8 @@ def _what_matters(study: Study) -> Section:
                     rows, label=label, description=f"Importance of {len(rows)} columns, {strongest} first", rule=0.0
                 ),
                 "How much worse the predictions of held-out rows get when one column is shuffled. Columns whose line crosses zero"
-                " may as well be left out. Columns that say the same can stand in for each other, and then each looks unimportant.",
+                " may as well be left out. Columns that say the same can stand in for each other, and then each looks unimportant."
+                + short,
             )
         )
     found = weights(study.model)

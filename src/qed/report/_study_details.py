@@ -12,6 +12,7 @@ from qed.report._parts import Section, Table
 if TYPE_CHECKING:
     from qed.study import Study
     from qed.study._leaderboard import Entry
+    from qed.study._schema import ColumnSchema, FitRecord
 
 
 MOST_LISTED = 20  # lines that people read
@@ -60,15 +61,20 @@ def _behind(entry: Entry) -> str:
 
 
 def columns(study: Study) -> Section:
-    """List every column with what it is taken for, and why."""
-    rows = []
-    for one in study.sheet.columns:
-        kind = one.kind if one.is_used else f"{one.kind}, left out"
-        gaps = f"{100 * one.missing:.3g} %" if one.missing else ""
-        rows.append((one.name, kind, one.unit, one.shown, gaps, one.reason))
+    """List every column with what it is taken for, and why; the target besides."""
     target = study.sheet.target
     words = (f"{target.name} is the target: {target.task}, because it holds {target.reason}."
              if target.reason != "you said so" else f"{target.name} is the target: {target.task}, as you said.",)  # fmt: skip
+    return list_columns(study.sheet.columns, words)
+
+
+def list_columns(found: tuple[ColumnSchema, ...], words: tuple[str, ...] = ()) -> Section:
+    """List columns with what each is taken for, and why."""
+    rows = []
+    for one in found:
+        kind = one.kind if one.is_used else f"{one.kind}, left out"
+        gaps = f"{100 * one.missing:.3g} %" if one.missing else ""
+        rows.append((one.name, kind, one.unit, one.shown, gaps, one.reason))
     head = ("column", "type", "unit", "entries", "missing", "why")
     return Section("The columns", words=words, table=Table(head, tuple(rows)))
 
@@ -76,18 +82,26 @@ def columns(study: Study) -> Section:
 def making(study: Study, model_file: str) -> Section:
     """Say where the model comes from, and how to make, check and use it."""
     story = study.sheet.story
+    own = (
+        ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
+        ("kept aside", (f"{story.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one has"
+                       " then learnt from them as well")),
+    )  # fmt: skip
+    return origin(story, model_file, own, "fit")
+
+
+def origin(story: FitRecord, model_file: str, own: tuple[tuple[str, str], ...], function: str) -> Section:
+    """Say where a model comes from: its data, what the command has to say itself, versions, and what to type next."""
     versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
     facts = (
         ("data", story.source),
         ("SHA-256 of the data", story.digest or "no single file"),
-        ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
-        ("kept aside", (f"{story.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one has"
-                       " then learnt from them as well")),
+        *own,
         ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
         ("seed", str(story.seed)),
         ("versions", versions),
-        ("made by", story.command or "qed.study.fit, from Python"),
+        ("made by", story.command or f"qed.study.{function}, from Python"),
         ("check it", f"qed verify {model_file} {story.source}"),
         ("use it", f"qed predict {model_file} new-rows.csv"),
-    )  # fmt: skip
+    )
     return Section("How it was made, and how to make it again", facts=facts)

@@ -14,6 +14,7 @@ from qed.core._escape import escaped
 WIDTH, HEIGHT = 460, 370
 SMALL = 380  # wide: for figures that stand three in a row
 LETTER = 7.6  # how wide a letter is, on average, in the font of ticks and names
+COLOURS = 8
 MARKS = ("circle", "triangle", "square", "diamond")  # groups differ in shape as well as in colour
 
 
@@ -172,7 +173,7 @@ def lines_of(text: str, width: int, most: int = 2) -> list[str]:
 
 def mark(a: float, b: float, group: int, size: float, inner: str = "") -> str:
     """One mark in drawing coordinates; its shape and colour say its group."""
-    style = f'class="dot group{group % len(MARKS)}"'
+    style = f'class="dot group{group % COLOURS}"'
     r = size
     if MARKS[group % len(MARKS)] == "circle":
         return f'<circle {style} cx="{a}" cy="{b}" r="{r}">{inner}</circle>'

@@ -12,7 +12,8 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
     _source            what a table can be: files, queries, frames
       _csv, _duckdb, _sqlite, _arrow, _packed    each by its own reader
     _raw               columns as they were read: gaps, numbers, dates, words, the same for every source
-    _column_types, _task      what columns and target are, and why
+    _understand        the table before anything is fitted
+      _column_types, _task    what columns and target are, and why
     _schema            what a model remembers of its table
     _encode            a table as the numbers in front of a pipeline
     _recipes           preparation of columns, and the candidates
@@ -23,8 +24,11 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
     _judge, _effects   the winner on rows it has not seen; how its answer moves with a column
     _weights           its coefficients under names that people know
     _fit, _model       the whole way; the model at its end
+      _remarks         what the user should know of a judgement
     _describe_table, _table_pipeline    what models with and without a target share
-    _unsupervised_model                 clusters, coordinates or anomaly scores of rows
+    _cluster, _embed, _detect           tables without a target: clusters, coordinates, anomalies
+    _unsupervised, _unsupervised_model  what these three share; the model at their end
+    _group_traits                       what sets a cluster apart
     _compare_models    two models on the same rows
 """
 

@@ -1,5 +1,11 @@
+from qed.study._cluster import Clustering as Clustering
+from qed.study._cluster import cluster as cluster
 from qed.study._compare_models import Versus as Versus
 from qed.study._compare_models import versus as versus
+from qed.study._detect import Detection as Detection
+from qed.study._detect import detect as detect
+from qed.study._embed import TableEmbedding as TableEmbedding
+from qed.study._embed import embed as embed
 from qed.study._fit import Study as Study
 from qed.study._fit import fit as fit
 from qed.study._model import TableModel as TableModel

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core import InvalidData
 from qed.study._number_formats import DAY
-from qed.study._raw import FEW, GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
+from qed.study._raw import FEW, GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_text, of_words
 
 Array = np.ndarray[Any, Any]
 
@@ -64,6 +64,20 @@ def of_chunks(name: str, arrays: list[Any]) -> RawColumn:
     return of_arrow(name, pa.chunked_array(arrays))
 
 
+def of_columns(names: list[str], columns: list[Any]) -> list[RawColumn]:
+    """Read columns of a table one at a time and let go of each, so that text and numbers of all never stand side by side.
+
+    Parameters
+    ----------
+    names : list of str
+        Their names.
+    columns : list of pyarrow.ChunkedArray
+        Their entries; empty afterwards.
+    """
+    columns.reverse()
+    return [of_arrow(name, columns.pop()) for name in names]
+
+
 def _floats(column: Any) -> Array:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -76,6 +90,9 @@ def _of_text(name: str, column: Any) -> RawColumn:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
+    if len(column) <= FEW:  # what Arrow does to start costs more than the few entries
+        _require_short(name, column)
+        return of_text(name, column.to_pylist())
     if pc.count_distinct(column.slice(0, LOOKED_AT)).as_py() <= FEW:
         return _of_dictionary(name, column.dictionary_encode())  # what is done with words is then done once for each
     _require_short(name, column)

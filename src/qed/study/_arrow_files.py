@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData
-from qed.study._arrow import of_arrow, of_chunks
+from qed.study._arrow import of_chunks, of_columns
 from qed.study._raw import RawTable
 
 if TYPE_CHECKING:
@@ -38,12 +40,9 @@ def read_columns(path: Path, kind: str, limits: ReadLimits) -> RawTable:
             limits.add(batch.num_rows, batch.nbytes)
             kept.append(batch)
         table = pa.Table.from_batches(kept, kept[0].schema if kept else schema)
-        del kept
-    columns, n_rows = [], table.num_rows
-    for name in table.column_names:  # one at a time, so that a table never stands beside the whole of its numbers
-        columns.append(of_arrow(name, table.column(name)))
-        table = table.drop_columns([name])
-    return RawTable(tuple(columns), n_rows, str(path))
+        names, n_rows, columns = table.column_names, table.num_rows, table.columns
+        del kept, table
+    return RawTable(tuple(of_columns(names, columns)), n_rows, str(path))
 
 
 def column_names(path: Path, kind: str) -> list[str]:
@@ -67,7 +66,7 @@ def read_blocks(path: Path, kind: str, limits: ReadLimits, kept: dict[str, list[
         The columns to keep: their Arrow arrays are added to the lists.
     """
     with _opened(path, kind) as (_, batches):
-        for batch in batches:
+        for batch in _ahead(batches):
             limits.require_time()
             for name, parts in kept.items():
                 parts.append(batch.column(name))
@@ -127,6 +126,16 @@ def _ipc(stream: Any) -> tuple[Any, Any]:
     return schema, _valid(source)
 
 
+def _ahead(batches: Iterable[Any]) -> Iterator[Any]:
+    """Decode the next batch while somebody works on this one."""
+    source = iter(batches)
+    with ThreadPoolExecutor(1) as worker:
+        coming = worker.submit(next, source, None)
+        while (batch := coming.result()) is not None:
+            coming = worker.submit(next, source, None)
+            yield batch
+
+
 def _valid(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         batch.validate(full=True)
@@ -135,6 +144,6 @@ def _valid(batches: Iterable[Any]) -> Iterator[Any]:
 
 def require_names(names: list[str], source: object) -> None:
     """Refuse two columns of one name."""
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise InvalidData(f"Two columns of {str(source)!r} are called {twice[0]!r}. Rename one of them.")

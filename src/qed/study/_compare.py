@@ -84,6 +84,7 @@ def compare(
     into.baselines[:] = _baselines(data.y[order], data.target)
     alive = [one for one in options if one.priority < LATER]
     later = [one for one in options if one.priority >= LATER]
+    waiting: list[Candidate] = []
     n_rows = _stages(n_all)[0]
     _warm_up(
         data.of(order[:WARM_ROWS]), options, clock
@@ -99,18 +100,20 @@ def compare(
         stage = Stage(data.of(order[:n_rows]), alive, clock, reserve, into, n_all, room, seed)
         into.n_rows = n_rows
         in_time = stage.judged()
+        waiting += stage.waiting
         alive = stage.survivors()
         if not in_time or not alive:
             break
         limit = min(row_limit(one, data.columns, data.most) for one in alive)
         larger = [n for n in _stages(n_all) if n > n_rows]
         if not larger or n_rows >= limit:
-            # what fell behind on few rows may lead on many: larger models of the best family learn later
             best = into.best.candidate
-            again = [one for one in options if best is not None and one.family == best.family and one not in stage.said]
-            stage.judge_later([one for one in again if one.priority < LATER])
+            kin = {one for one in options if best is not None and one.family == best.family}
+            # what fell behind on few rows may lead on many: larger models of the best family learn later
+            stage.judge_later([one for one in options if one in kin and one not in stage.said])
             stage.refine(best_only=True)
-            stage.judge_later(later)
+            families = {one.family for one in stage.alive}
+            stage.judge_later([one for one in later if one.family in families] + waiting)
             stage.refine()
             break
         n_rows = min(larger[0], limit)

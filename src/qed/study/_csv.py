@@ -28,6 +28,8 @@ HEAD = 1 << 16
 LONGEST_HEAD = 1 << 24
 SEPARATORS = ",;\t|"
 MOST_COLUMNS = 10_000
+TITLE_LINES = 20  # within which a line of more entries than names tells that the names stand below the first line
+ABOVE_NAMES = " If a title or comments stand above the line of names, remove them."
 AT_ONCE = 10_000  # rows between two looks at the clock
 
 
@@ -93,7 +95,10 @@ def _dialect(path: Path, encoding: str | None) -> Dialect:
     separator = max(SEPARATORS, key=lambda one: (_columns(lines[0], one), -SEPARATORS.index(one)))
     first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     if len(first) > MOST_COLUMNS:
-        raise InvalidData(f"{str(path)!r} has {len(first)} columns, and at most {MOST_COLUMNS} are read.")
+        raise InvalidData(
+            f"{str(path)!r} has {len(first):,} columns, and at most {MOST_COLUMNS:,} of text are read."
+            " Leave some out, or write the table as Parquet."
+        )
     names = [name.strip() for name in first]
     found = numbers_of([name for name in names if name])
     has_names = len(found.strays) > len(found.values) / 2  # a year may be a name; a line of numbers is a row
@@ -140,6 +145,7 @@ def _rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
                     raise InvalidData(
                         f"Line {line} of {str(path)!r} has {len(row)} of {width} entries. Repair that line:"
                         " an entry that holds the separator must stand in double quotes."
+                        + (ABOVE_NAMES if line <= TITLE_LINES and len(row) > width else "")
                     )
                 yield row
         except csv.Error as error:

@@ -7,12 +7,13 @@ before the first byte of data is read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData, QedError
 from qed.core._memory import available_memory
-from qed.study._arrow import of_arrow
+from qed.study._arrow import of_columns
 from qed.study._raw import RawColumn, RawTable
 
 if TYPE_CHECKING:
@@ -90,16 +91,12 @@ def _columns(
     ) as error:  # DuckDB's own, Arrow's, or whatever comes through both: the data or the query are at fault
         limits.require_time()  # an interrupted query fails in several words
         raise failed(error) from error
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise InvalidData(f"Two columns are called {twice[0]!r}. Rename one of them.")
-    table = pa.Table.from_batches(batches, reader.schema)
+    columns = pa.Table.from_batches(batches, reader.schema).columns
     del batches
-    columns = []
-    for name in names:  # one at a time, so that text and numbers of the whole table never stand side by side
-        columns.append(of_arrow(name, table.column(name)))
-        table = table.drop_columns([name])
-    return columns
+    return of_columns(names, columns)
 
 
 def _require_select(connection: Any, query: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,37 +9,35 @@ import numpy as np
 
 from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.core._events import Progress
+from qed.study._checked import Checked
 from qed.study._clock import Clock, seconds_of
-from qed.study._column_types import describe, said_form
 from qed.study._compare import compare, most_categories, row_limit
 from qed.study._contributions import BACKGROUND, SHARE, Contributions, contributions
-from qed.study._describe_table import begin_record, describe_column, doubts, read_as_said, require_used
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
-from qed.study._judge import TOP, HeldOut, judge
+from qed.study._judge import HeldOut, judge
 from qed.study._leaderboard import Comparison, Entry, cost_of_a_row
-from qed.study._model import TableModel, usable_rows
+from qed.study._model import TableModel
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
-from qed.study._schema import ColumnSchema, TableSchema, TargetSchema
+from qed.study._remarks import of_copies, of_few, of_leaks
 from qed.study._source import digest_of, read_table
 from qed.study._stage import Rows, fit_quietly
 from qed.study._table_pipeline import shuffled
-from qed.study._task import describe_target
+from qed.study._understand import understood, with_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from qed.model_selection._candidate import Candidate
-    from qed.study._raw import RawColumn, RawTable
+    from qed.study._raw import RawTable
+    from qed.study._schema import TableSchema, TargetSchema
 
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
 
-FEWEST_ROWS = 20
 HELD_SHARE = 0.2
 MOST_HELD = 20_000
-FEW_HELD = 30
 # The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
 MOST_CHECKED = 20_000_000  # numbers
 # What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
@@ -48,17 +45,9 @@ SECONDS_TO_CHECK = 1.5e-6
 SECONDS_TO_CHECK_TREES = 2e-3
 BOUND = "90 % of errors below"  # a bound on the error of new rows
 MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
-SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
-NEARLY_PERFECT = 0.01  # of the error of a constant that is left
+SHUFFLE_SHARE = 0.05  # of the budget, for the importance of columns
+TRIAL_SHARE = 0.45  # of the time for two fits, the second of which has the rows kept aside besides
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What the independent checker said right after the fit."""
-
-    is_accepted: bool
-    words: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,101 +173,13 @@ def _studied(
         raw = read_table(table, clock=clock)
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
-    sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
-    sheet = _with_costs(sheet, costs)
+    sheet, rows, y = understood(raw, target, task, types, drop, seed, digest, command, clock)
+    sheet = with_costs(sheet, costs)
     X = encode(rows, sheet.columns)
     work = _Work(X, y, rows, sheet, clock, seed, lean)
     work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
-
-
-def _with_costs(sheet: TableSchema, costs: tuple[float, float] | None) -> TableSchema:
-    """Set the threshold of least expected cost, where p times the cost of a miss equals (1 - p) times that of an alarm."""
-    if costs is None or sheet.target.task != "binary":
-        return sheet
-    alarm, missed = costs
-    if not (alarm >= 0 and missed >= 0 and 0 < alarm + missed < float("inf")):
-        raise InvalidParameter(f"Costs must be two numbers of at least zero, and not both zero, got {costs}.")
-    return replace(sheet, target=replace(sheet.target, threshold=alarm / (alarm + missed)))
-
-
-def _understood(
-    raw: RawTable,
-    target: str,
-    task: str | None,
-    types: Mapping[str, str],
-    drop: Sequence[str],
-    seed: int,
-    digest: str,
-    command: str,
-    clock: Clock,
-) -> tuple[TableSchema, RawTable, Array]:
-    """Decide task and columns; return them with the rows that have a target."""
-    raw.column(target, "target column", InvalidParameter)
-    raw = read_as_said(raw, types, drop)
-    column = raw.column(target)
-    if target in drop or (target in types and not said_form(target, types)):
-        raise InvalidParameter(f"{target!r} is the target: say what it is with --task, and do not drop it.")
-    present = ~column.gaps
-    rows = raw if present.all() else raw.rows(present)
-    lost = raw.n_rows - rows.n_rows
-    notes = list(raw.notes)
-    if lost:
-        notes.append(f"{lost:,} row{'s' if lost > 1 else ''} without {target!r} left out.")
-    notes += [f"The target {target!r}: {note}." for note in column.notes if "counted as missing" in note]
-    notes += doubts(raw, drop)
-    if rows.n_rows < FEWEST_ROWS:
-        raise InvalidData(
-            f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check. Add"
-            " rows, or choose another target."
-        )
-    with Progress("columns") as progress:
-        goal = describe_target(rows.column(target), task)
-        columns = tuple(
-            describe_column(one, types, drop, rows.column(target)) for one in rows.columns if one.name != target
-        )
-        progress.step(message=f"{goal.task}: {sum(one.is_used for one in columns)} of {len(columns)} columns used")
-    if not columns:
-        raise InvalidData("The target is the only column, so there is nothing to predict it from.")
-    require_used(columns, purpose="to predict from")
-    notes += _leaks(columns, types, rows, rows.column(target))
-    notes += _namesakes(columns, target)
-    story = begin_record(raw, rows.n_rows, seed=seed, digest=digest, command=command, clock=clock, notes=notes)
-    sheet = TableSchema(columns, goal, story)
-    _, y = usable_rows(rows, sheet)
-    return sheet, rows, y
-
-
-def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawTable, target: RawColumn) -> list[str]:
-    """Warn of columns that say the same as the target, left out or, where the user said so, used."""
-    words = []
-    for one in columns:
-        if one.kind == "copy":
-            words.append(
-                f"Column {one.name!r} {one.reason}: left out, as it would not be known beforehand. Say --types {one.name}=… to"
-                " keep it."
-            )
-        elif one.name in types and one.is_used:
-            seen = describe(rows.column(one.name), {}, target)
-            if seen.kind == "copy":
-                words.append(f"Column {one.name!r} {seen.reason}, and is used because you said so.")
-    return words
-
-
-def _namesakes(columns: Sequence[ColumnSchema], target: str) -> list[str]:
-    """Name the columns that are called after the target: they may be made of it, or known only after it."""
-    plain = "".join(sign for sign in target.lower() if sign.isalnum())
-    if len(plain) < SHORTEST_NAME:
-        return []
-    found = [
-        one.name for one in columns if one.is_used and plain in "".join(s for s in one.name.lower() if s.isalnum())
-    ]
-    if not found:
-        return []
-    listed = ", ".join(repr(name) for name in found[:5])
-    verb = "is" if len(found) == 1 else "are"
-    return [f"{listed} {verb} called after the target: made of it, or known only after it? Then leave out with --drop."]
 
 
 class _Work:
@@ -305,13 +206,14 @@ class _Work:
         self.held = self._kept_aside()
         self.train = self.order[~self.held]
         self.held_rows = rows.rows(self.order[self.held])
-        # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
+        # What comes after the comparison besides fits: checking and writing, and judging before. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, form="splines")
         room = max(0.0, clock.left)
-        self.reserve = min(0.3 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width + SHARE * clock.budget)
+        self.writing = min(0.2 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
         check = SECONDS_TO_CHECK * n * width + 2 * SECONDS_TO_CHECK_TREES * n
         if check < 0.2 * room:
-            self.reserve += check
+            self.writing += check
+        self.reserve = self.writing + min(0.1 * room, (SHARE + SHUFFLE_SHARE) * clock.budget)
 
     def _kept_aside(self) -> Array:
         """Mark rows, in their shuffled order, to judge by: copies of one row are all among them or none."""
@@ -340,16 +242,21 @@ class _Work:
         candidate = winner.candidate
         assert candidate is not None  # noqa: S101  (constants are no candidates)
         limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
-        trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.35))
-        (held_out, seconds), trial = self._or_quickly(self._judged, candidate, trial)
-        final = min(limit, self._affordable(seconds / trial, trial, 0.95))
-        model, fitted = self._or_quickly(self._fitted, candidate, final)
+        trial = min(
+            len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, TRIAL_SHARE, self.reserve)
+        )
+        (held_out, model, seconds), trial = self._or_quickly(self._judged, candidate, trial)
+        rows = self.train[:trial]
+        final = min(limit, self._affordable(seconds / trial, trial, 0.95, self.writing))
+        if final > trial:  # where time is short, the model that was judged is as good as one of fewer rows
+            model, final = self._or_quickly(self._fitted, candidate, final)
+            rows = self.order[:final]
         try:
-            checked = self._checked(model, fitted, candidate)
+            checked = self._checked(model, rows, candidate)
         except KeyboardInterrupt:
             self._interrupt()
             checked = None
-        sheet = self._told(winner, held_out, fitted, trial)
+        sheet = self._told(winner, held_out, len(rows), trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
 
     def _or_quickly(self, work: Callable[[Candidate, int], T], candidate: Candidate, rows: int) -> tuple[T, int]:
@@ -368,10 +275,10 @@ class _Work:
         with Progress("interrupted") as progress:
             progress.step(message="the best so far is fitted on few rows and written; Ctrl-C again ends without a file")
 
-    def _affordable(self, cost: float, measured: int, share: float) -> int:
-        """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
+    def _affordable(self, cost: float, measured: int, share: float, reserve: float) -> int:
+        """Return how many rows can be fitted in a share of the time that is left beside a reserve, if one of some costs so much."""
         # what a moment is enough for is done on all rows, however late it is
-        room = max(share * (self.clock.left - self.reserve), MOMENT * self.clock.budget)
+        room = max(share * (self.clock.left - reserve), MOMENT * self.clock.budget)
         rows = len(self.y)
         # larger tables leave the caches: a row costs more among many than among few
         while rows > AFTER_INTERRUPT and 1.15 * cost * rows * max(1.0, rows / measured) ** 0.2 > room:
@@ -393,8 +300,8 @@ class _Work:
     def _pipeline(self, candidate: Candidate, rows: Array) -> Any:
         return pipeline(candidate, self.sheet.columns, self.sheet.target, self.y[rows], self.most)
 
-    def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, float]:
-        """Fit without the rows kept aside and judge on them; also return how long the fit took."""
+    def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, Any, float]:
+        """Fit without the rows kept aside and judge on them; also return the model and how long its fit took."""
         target = self.sheet.target
         with Progress("judging") as progress:
             rows = self.train[:trial]
@@ -408,16 +315,15 @@ class _Work:
             constant: Any = float(y.mean())
             if target.task != "regression":
                 constant = np.bincount(y.astype(np.int64), minlength=len(target.labels)) / len(y)
-            seconds = (
-                0.3 if self.found.is_interrupted else max(0.3, min(5.0, 0.1 * self.clock.budget, self.clock.left / 3))
-            )
+            most = min(5.0, SHUFFLE_SHARE * self.clock.budget, self.clock.left / 3)
+            seconds = 0.3 if self.found.is_interrupted else max(0.3, most)
             found = judge(
                 model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.held_rows,
                 seconds=seconds, seed=self.seed,
             )  # fmt: skip
             shared = None if candidate.is_constant else self._contributions(model, held, rows)
             progress.step(message=f"on {len(held):,} rows that were kept aside")
-        return replace(found, rows=self.places[held], contributions=shared), spent
+        return replace(found, rows=self.places[held], contributions=shared), model, spent
 
     def _contributions(self, model: Any, held: Array, rows: Array) -> Contributions:
         """Explain some of the rows kept aside, compared with rows of the fit, in the share of time that is kept for it."""
@@ -437,10 +343,11 @@ class _Work:
     def _fitted_on(self, candidate: Candidate, final: int) -> Any:
         rows = self.order[:final]
         model = self._pipeline(candidate, rows)
-        seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
+        seconds = max(1.0, self.clock.left - 0.3 * self.writing)
         return fit_quietly(model, self.X[rows], self.y[rows], seconds, self.clock)
 
-    def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
+    def _checked(self, model: Any, rows: Array, candidate: Candidate) -> Checked | None:
+        fitted = len(rows)
         parts = [part for part, _ in candidate.parts] or [candidate]
         size = fitted * sum(prepared_width(self.sheet.columns, self.most, form=one.preparation) for one in parts)
         trees = fitted * sum(one.is_of_trees for one in parts)
@@ -449,7 +356,6 @@ class _Work:
             return None
         from qed.verify import verify  # noqa: PLC0415
 
-        rows = self.order[:fitted]
         with Progress("checking") as progress:
             try:
                 verify(model, self.X[rows], self.y[rows])
@@ -469,12 +375,12 @@ class _Work:
             why = "memory allows no more" if fitted == limit else "the time allows no more"
             why = "Ctrl-C came" if self.found.is_interrupted else why
             notes.append(f"The model was fitted on {fitted:,} of {len(self.y):,} rows: {why}.")
-        if trial < len(self.train):
+        if trial < min(fitted, len(self.train)):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
-        notes += self._told_of_few(held_out)
-        notes += self._told_of_leaks(held_out)
+        notes += of_few(held_out, self.sheet.target.labels, float(np.mean(self.y)))
+        notes += of_leaks(held_out)
         if self.copies:
-            notes.append(self._told_of_copies())
+            notes.append(of_copies(self.copies, are_together=self.twins is not None))
         if winner.candidate is not None and winner.candidate.is_constant:
             notes.append(
                 f"No candidate was better than a constant, on rows it had not seen, by more than chance allows: these columns tell"
@@ -494,60 +400,6 @@ class _Work:
             is_interrupted=self.found.is_interrupted,
         )
         return replace(self.sheet, story=new)
-
-    def _told_of_few(self, held_out: HeldOut) -> list[str]:
-        """Warn where scores rest on few rows, or where one class is rare."""
-        words = []
-        if len(held_out.actual) < FEW_HELD:
-            words.append(
-                f"Only {len(held_out.actual)} rows could be kept aside, so that the scores are rough. The comparison by"
-                " cross-validation rests on more rows."
-            )
-        if TOP in held_out.scores:
-            labels = self.sheet.target.labels
-            share = float(np.mean(self.y))
-            rare, often = (labels[1], labels[0]) if share < 0.5 else (labels[0], labels[1])
-            small = 100 * min(share, 1 - share)
-            words.append(
-                f"Only {small:.2g} % of rows are {rare!r}, so that accuracy says little: always {often!r} is right in"
-                f" {100 - small:.4g} %. Rank rows by their probability instead: {TOP!r} says how many of {rare!r} are among the"
-                " tenth of rows with the highest."
-            )
-        return words
-
-    def _told_of_leaks(self, held_out: HeldOut) -> list[str]:
-        """Question a nearly perfect score, and name the column that alone nearly decides the target."""
-        scores, base = held_out.scores, held_out.baseline
-        name = "R²" if "R²" in scores else "log loss"
-        if name not in scores or name not in base:
-            return []
-        left = 1 - scores["R²"].value if name == "R²" else scores[name].value / max(base[name].value, 1e-300)
-        if left > NEARLY_PERFECT:
-            return []
-        constant = float(np.var(held_out.actual)) if name == "R²" else base[name].value
-        alone = [one.name for one in held_out.importances if one.rise > 0.5 * constant]
-        if len(alone) != 1:
-            return [
-                "The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."
-            ]
-        words = (
-            f"The score is nearly perfect, and one column alone, {alone[0]!r}, nearly decides the target: is it known beforehand?"
-            f" If not, leave it out with --drop {shlex.quote(alone[0])}."
-        )
-        return [words]
-
-    def _told_of_copies(self) -> str:
-        verb = "rows are copies" if self.copies > 1 else "row is a copy"
-        head = f"{self.copies:,} {verb} of other rows, in every column used and in the target. "
-        if self.twins is None:
-            return (
-                head
-                + "They stand on both sides of the splits, so that the scores look better than they are. Remove them."
-            )
-        return head + (
-            "Copies stay on one side of every split, so that no row is judged by a model that has seen its twin. If they are"
-            " there by mistake, remove them: they count twice in the model."
-        )
 
 
 def _held(y: Array, target: TargetSchema) -> Array:

@@ -73,7 +73,7 @@ class HeldOut:
     scores, baseline : dict of str to Score
         Scores with intervals, of the model and of a constant.
     importances : tuple of Importance
-        Columns, the most important first.
+        Columns, the most important first; of a wide table those that there was time for.
     groups : tuple of Group
         Groups of rows, the worst first.
     overall : float
@@ -203,32 +203,54 @@ def _mean_interval(losses: Array) -> Score:
 def importances(
     model: Any, X: Array, y: Array, columns: Sequence[ColumnSchema], target: TargetSchema, *, seconds: float, seed: int
 ) -> tuple[Importance, ...]:
-    """Shuffle one column at a time and see how much the loss rises; the interval is over rows."""
+    """Shuffle one column at a time and see how much the loss rises; the interval is over rows.
+
+    Columns that move with the prediction come first; those that time does not allow are left out.
+    """
     random = np.random.default_rng(seed)
     rows = random.permutation(len(y))[:SHUFFLED_ROWS]
     begin = time.perf_counter()
     before = row_losses(model, X[rows], y[rows], target)
     # where time is short, fewer rows for all columns and not fewer columns
-    needed = (time.perf_counter() - begin) * sum(column.is_used for column in columns)
+    used = [column for column in columns if column.is_used]
+    needed = (time.perf_counter() - begin) * len(used)
     rows = rows[: max(FEWEST_SHUFFLED, int(len(rows) * min(1.0, 0.7 * seconds / max(needed, 1e-9))))]
     X, y, before = np.array(X[rows], order="F"), y[rows], before[: len(rows)]
-    found, at = [], 0
-    for column in columns:
-        if not column.is_used:
-            continue
-        place = slice(at, at + column.width)
-        at += column.width
+    places = _places(used)
+    found: list[Importance] = []
+    for at in _promising(X, places, answers(model, X, target)):
+        spent = time.perf_counter() - begin
+        if found and spent > seconds:
+            break
+        place = places[at]
         kept = X[:, place].copy()
         rise = np.zeros(len(y))
-        repeats = SHUFFLES if time.perf_counter() - begin < seconds / 2 else 1
+        repeats = SHUFFLES if spent < seconds / 2 else 1
         for _ in range(repeats):
             X[:, place] = kept[random.permutation(len(y))]
             rise += (row_losses(model, X, y, target) - before) / repeats
         X[:, place] = kept
         half = 1.96 * float(rise.std(ddof=1)) / math.sqrt(len(y)) if len(y) > 1 else math.inf
         mean = float(rise.mean())
-        found.append(Importance(column.name, mean, mean - half, mean + half))
+        found.append(Importance(used[at].name, mean, mean - half, mean + half))
     return tuple(sorted(found, key=lambda one: -one.rise))
+
+
+def _places(used: Sequence[ColumnSchema]) -> list[slice]:
+    """Return where each column stands in the matrix."""
+    ends = np.cumsum([0, *(column.width for column in used)]).tolist()
+    return [slice(low, high) for low, high in itertools.pairwise(ends)]
+
+
+def _promising(X: Array, places: Sequence[slice], said: Array) -> list[int]:
+    """Order columns by their correlation with what the model says, the largest first."""
+    filled = np.where(np.isnan(X), 0.0, X)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        centred, goal = filled - filled.mean(axis=0), said.reshape(len(said), -1)
+        goal = goal - goal.mean(axis=0)
+        sizes = np.linalg.norm(centred, axis=0)[:, np.newaxis] * np.linalg.norm(goal, axis=0)
+        found = np.nan_to_num(np.abs(centred.T @ goal) / sizes, nan=0.0, posinf=0.0).max(axis=1)
+    return sorted(range(len(places)), key=lambda at: -float(found[places[at]].max(initial=0.0)))
 
 
 def groups(errors: Array, residuals: Array, rows: RawTable, columns: Sequence[ColumnSchema]) -> tuple[Group, ...]:

@@ -24,6 +24,9 @@ FORM_WORDS = {"decimal point": "commas between thousands", "decimal comma": "a c
 FORMS = frozenset({*SIGNS, *NUMBER_FORMS, *DATE_FORMS})
 
 _DIGITS = frozenset("0123456789+-.")
+_DIGIT = re.compile(r"\d")
+_ISO = np.frombuffer(b"0000-00-00 00:00:00", np.uint8).astype(np.uint32)  # 0 stands for any digit
+_ISO_LENGTHS = (10, 16, 19)  # without a time, to the minute, to the second
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _APART = " '’\u00a0\u2009\u202f"  # what stands between thousands besides comma and point
 _POINT = re.compile(rf"[+-]?(?:\d{{1,3}}(?:([,{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)?(?:(?<=\d)\.\d*|\.\d+)?", re.ASCII)
@@ -88,7 +91,7 @@ def numbers_of(words: list[str], form: str = "") -> Reading:
         else:
             dressed.append(at)
     strays = np.flatnonzero(np.isnan(out)).tolist() if len(dressed) < len(words) else list(range(len(words)))
-    bare = {at: _undressed(words[at]) for at in dressed if len(words[at]) < 60}
+    bare = {at: _undressed(words[at]) for at in dressed if len(words[at]) < 60 and _DIGIT.search(words[at])}
     bare = {at: parts for at, parts in bare.items() if parts[0][:1] in _DIGITS}
     if not bare:
         return Reading(out, strays)
@@ -187,6 +190,9 @@ def moments_of(words: list[str], form: str = "") -> Reading:
     form : str
         Whether days or months come first, if that is known; found from the words otherwise.
     """
+    plain = _iso_moments(words)
+    if plain is not None:
+        return Reading(plain, [])
     found = [_DATE.fullmatch(word) if len(word) < 50 else None for word in words]
     doubtful = [m for m in found if m and m["first"]]
     order, doubt = _order(doubtful, form)
@@ -196,6 +202,25 @@ def moments_of(words: list[str], form: str = "") -> Reading:
             out[at] = _moment(m, order)
     strays = np.flatnonzero(np.isnan(out)).tolist()
     return Reading(out, strays, order if doubtful else "", doubt)
+
+
+def _iso_moments(words: list[str]) -> Array | None:
+    """Read all words at once where each is written like the first, as 2024-12-31 or 2024-12-31 23:59:59; None otherwise."""
+    length = len(words[0]) if words else 0
+    if length not in _ISO_LENGTHS or any(len(word) != length for word in words):
+        return None
+    table = np.array(words, f"U{length}")
+    signs, pattern = table.view(np.uint32).reshape(len(words), length), _ISO[:length]
+    is_digit = (signs >= ord("0")) & (signs <= ord("9"))
+    fits = np.where(pattern == ord("0"), is_digit, signs == pattern)
+    if length > 10:  # a T may stand between date and time
+        fits[:, 10] |= signs[:, 10] == ord("T")
+    if not fits.all():
+        return None
+    try:
+        return np.asarray(table.astype("datetime64[us]").astype(np.int64) / DAY)
+    except ValueError:  # a day that no month has
+        return None
 
 
 def _order(doubtful: list[re.Match[str]], form: str) -> tuple[str, str]:

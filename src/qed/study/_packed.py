@@ -145,7 +145,7 @@ def _text(cell: Any) -> str:
 
 
 def read_json_columns(path: Path, limits: ReadLimits) -> RawTable | None:
-    """Read JSON as pandas writes it, columns that map rows to entries; None where the file is something else."""
+    """Read JSON as pandas writes it; None where the file is something else, such as a list of records."""
     with path.open("rb") as stream:
         if stream.read(1) != b"{":
             return None
@@ -154,12 +154,34 @@ def read_json_columns(path: Path, limits: ReadLimits) -> RawTable | None:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError):
         return None  # one record a line, or broken: DuckDB says which
-    if not isinstance(found, dict) or not found or not all(isinstance(column, dict) for column in found.values()):
+    entries = _pandas_columns(found)
+    if entries is None or any(isinstance(one, dict | list) for column in entries.values() for one in column):
         return None
-    keys = list(next(iter(found.values())))
-    if not keys or any(list(column) != keys for column in found.values()):
+    n_rows = len(next(iter(entries.values())))
+    return RawTable(tuple(_of_cells(name, column) for name, column in entries.items()), n_rows, str(path))
+
+
+def _pandas_columns(found: Any) -> dict[str, list[Any]] | None:
+    """Return the columns of what pandas' `to_json` writes: columns by row, rows by column, "split" or "table"; None of others."""
+    if not isinstance(found, dict) or not found:
         return None
-    entries = {name: [column[key] for key in keys] for name, column in found.items()}
-    if any(isinstance(one, dict | list) for column in entries.values() for one in column):
+    names: Any = found.get("columns")
+    rows: Any = found.get("data")
+    if set(found) == {"columns", "index", "data"} and isinstance(names, list) and _are_rows(rows, list, len(names)):
+        return {str(name): [row[at] for row in rows] for at, name in enumerate(names)}
+    if set(found) == {"schema", "data"} and isinstance(found["schema"], dict) and _are_rows(rows, dict):
+        index = found["schema"].get("primaryKey", [])
+        return {name: [row[name] for row in rows] for name in rows[0] if name not in index}
+    parts = list(found.values())
+    if not _are_rows(parts, dict) or not parts[0]:
         return None
-    return RawTable(tuple(_of_cells(name, column) for name, column in entries.items()), len(keys), str(path))
+    if all(key.isdecimal() for key in found) and not any(key.isdecimal() for key in parts[0]):
+        return {name: [row[name] for row in parts] for name in parts[0]}
+    return {name: list(column.values()) for name, column in found.items()}
+
+
+def _are_rows(rows: Any, kind: type, length: int = 0) -> bool:
+    """Say whether all are lists of one length, or mappings with the same keys."""
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, kind) for row in rows):
+        return False
+    return all(len(row) == length for row in rows) if kind is list else all(list(row) == list(rows[0]) for row in rows)

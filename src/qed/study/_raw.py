@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -142,15 +143,20 @@ class RawTable:
     digest: str = ""
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return [column.name for column in self.columns]
 
+    @cached_property
+    def _by_name(self) -> dict[str, RawColumn]:
+        return {column.name: column for column in reversed(self.columns)}  # of two of one name, the first
+
     def column(self, name: str, what: str = "column", error: type[QedError] = InvalidData) -> RawColumn:
         """Return a column by name; the error names those there are."""
-        require_column(name, self.names, self.source, what, error)
-        return self.columns[self.names.index(name)]
+        if name not in self._by_name:
+            require_column(name, self.names, self.source, what, error)
+        return self._by_name[name]
 
     def rows(self, chosen: Array) -> RawTable:
         """Return some of the rows."""
@@ -224,6 +230,10 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
     if not used:
         return RawColumn(name, "word", None, codes, [])
     plain: list[str] = [word or "" for word in words]
+    if not moments_of([plain[at] for at in used[:20]]).strays:  # nothing is both a date and a number
+        found = moments_of([plain[at] for at in used])
+        if not found.strays:
+            return _of_reading("moment", name, codes, plain, used, found, 0)
     # codes such as 01234 are names made of digits: as numbers they would lose their zeros
     first = codes[codes >= 0][:LOOKED_AT]
     if not any(_CODE.fullmatch(plain[at]) for at in set(first.tolist())):
@@ -231,10 +241,6 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
         stray_rows = int(sum(counts[used[at]] for at in found.strays))
         if stray_rows <= (STRAY * counts.sum() if len(used) - len(found.strays) > 20 else 0):
             return _of_reading("number", name, codes, plain, used, found, stray_rows)
-    if not moments_of([plain[at] for at in used[:20]]).strays:
-        found = moments_of([plain[at] for at in used])
-        if not found.strays:
-            return _of_reading("moment", name, codes, plain, used, found, 0)
     return RawColumn(name, "word", None, codes, plain)
 
 

@@ -42,7 +42,7 @@ def candidates(target: TargetSchema, columns: Sequence[ColumnSchema], y: Any = N
     if y is not None and target.task != "regression":
         rarest = float(np.bincount(np.asarray(y, np.int64), minlength=len(target.labels)).min() / len(y))
     width = prepared_width(columns, MOST_CATEGORIES, form="linear")
-    codes = len(_places(columns, form="trees")["category"])
+    codes = len(places_of(columns, form="trees")["category"])
     numbers = any(column.repeats and column.kind == "number" for column in columns)
     task = TableTask(
         target.task, target.counts, width, any(map(_may_bend, columns)), target.is_positive, codes, rarest, numbers
@@ -113,10 +113,10 @@ def preparation(
     from qed.compose import ColumnTransformer  # noqa: PLC0415
     from qed.preprocessing import TargetEncoder  # noqa: PLC0415
 
-    places = _places(columns, form="splines" if form == "interactions" else form)
+    places = places_of(columns, form="splines" if form == "interactions" else form)
     parts = _for_trees(places, target) if form in TREES else _for_linear(places, most)
     if form == "interactions":
-        parts.append(("products", _products(_places(columns, form="linear"), target, most), _all_of(columns)))
+        parts.append(("products", _products(places_of(columns, form="linear"), target, most), _all_of(columns)))
     if places["repeats"]:
         kind = {"regression": "continuous"}.get(target.task, target.task)
         means: Any = TargetEncoder(target_type=kind, random_state=SEED)  # type: ignore[arg-type]
@@ -220,7 +220,8 @@ def _for_trees(places: dict[str, list[int]], target: TargetSchema) -> list[tuple
     return parts
 
 
-def _places(columns: Sequence[ColumnSchema], *, form: Preparation) -> dict[str, list[int]]:
+def places_of(columns: Sequence[ColumnSchema], *, form: Preparation) -> dict[str, list[int]]:
+    """Return the places of columns in the matrix by what they are."""
     names = ("number", "curve", "yes/no", "category", "date", "text", "words", "repeats")
     found: dict[str, list[int]] = {name: [] for name in names}
     at = 0

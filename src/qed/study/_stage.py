@@ -15,7 +15,7 @@ from qed.core._events import STOP, Progress, listen
 from qed.model_selection import KFold, StratifiedKFold
 from qed.model_selection._candidate import Candidate
 from qed.study._blend import honest_losses, weights_of
-from qed.study._leaderboard import Comparison, Entry, final_cost
+from qed.study._leaderboard import FINAL_FITS, Comparison, Entry, final_cost
 from qed.study._losses import FLOOR, answers, constant_losses
 from qed.study._recipes import preparation
 
@@ -34,6 +34,7 @@ PERHAPS = 2.0  # likewise, to take part among more rows
 MOST_ALIVE = 8
 PATIENCE = 10  # variations in a row that gain nothing
 GAIN = 0.1  # of a standard error: less is luck
+EXPENSIVE = 0.1  # of the time for comparing: what one that is behind may take on its remaining folds without waiting
 MEMBERS = 3.0  # of an average of models: what time is kept for before further candidates are tried
 
 
@@ -84,6 +85,7 @@ class Stage:
         self.clock, self.reserve, self.into, self.n_all, self.room = clock, reserve, into, n_all, room
         self.folds = _folds(data.y, data.target, seed, data.twins)
         self.alive = list(alive)
+        self.waiting: list[Candidate] = []  # behind, and expensive: they go on when all others are done
         self.said: dict[Candidate, list[Array]] = {one: [] for one in alive}  # of what happened, fold by fold
         self.blended: tuple[Candidate, Array] | None = None
         self.constants: list[Array] = []  # the losses of a constant, fold by fold
@@ -104,15 +106,15 @@ class Stage:
                             )
                             return False
                     self._give_up(at + 1)
+                    self._postpone(at + 1)
             finally:  # also when Ctrl-C comes
                 self._even_out()
         return True
 
     def judge_later(self, later: Sequence[Candidate]) -> None:
-        """Try further candidates of families that are still alive, one after the other, as long as there is time."""
-        families = {one.family for one in self.alive}
+        """Try further candidates, one after the other, as long as there is time."""
         for one in later:
-            if one.family in families and not self._tried(one):
+            if one not in self.alive and not self._tried(one):
                 return
 
     def refine(self, *, best_only: bool = False) -> None:
@@ -140,13 +142,14 @@ class Stage:
 
     def _tried(self, one: Candidate) -> bool:
         """Judge one more candidate, fold by fold until it is clearly behind; False when there is no time."""
-        self.said[one], self.seconds[one] = [], math.inf
+        met = self.said.setdefault(one, [])  # of one that has waited, some folds
+        before = len(met)
+        self.seconds.setdefault(one, math.inf)
         self.alive.append(one)
         with Progress("comparing", len(self.folds)) as progress:
-            for at, test in enumerate(self.folds):
+            for at, test in list(enumerate(self.folds))[before:]:
                 if self._is_late(MEMBERS) or not self._fold([one], self._others(test), test, progress):
-                    self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != one]
-                    self._forget(one)
+                    self._take_back(one, before)
                     return False
                 if one not in self.said:  # it could not be fitted
                     return True
@@ -154,6 +157,16 @@ class Stage:
                     self._forget(one)
                     return True
         return True
+
+    def _take_back(self, one: Candidate, before: int) -> None:
+        """Leave a candidate where it was before time ran out."""
+        if not before:
+            self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != one]
+            self._forget(one)
+            return
+        del self.said[one][before:]
+        self._enter(one, None)
+        self.alive.remove(one)
 
     def _is_clearly_behind(self, one: Candidate, n_folds: int) -> bool:
         """Compare with the best on the rows that both have met."""
@@ -212,6 +225,14 @@ class Stage:
     def _give_up(self, n_folds: int) -> None:
         kept = set(self._kept(n_folds, CLEARLY))
         self.alive = [one for one in self.alive if one in kept]
+
+    def _postpone(self, n_folds: int) -> None:
+        """Let those wait that are behind and would take much of the time: forests cost many times what boosting does."""
+        room = self.clock.left - final_cost(self.into.best, self.n_all, self.reserve, self.room)
+        for one, gap, error in self._behind(n_folds)[1:]:
+            if gap > error and self.seconds[one] * (len(self.folds) - n_folds) > EXPENSIVE * room:
+                self.alive.remove(one)
+                self.waiting.append(one)
 
     def survivors(self) -> list[Candidate]:
         """Return those that go on to more rows, best first."""
@@ -308,11 +329,14 @@ class Stage:
         table = np.column_stack([np.concatenate(self.said[one]) for one in whole])
         if not is_number:
             table = np.maximum(table, FLOOR)
+        room = (self.clock.left - self.reserve) * len(self.y) / (FINAL_FITS * self.n_all)
+        kept = self._affordable(whole, table, truth, room)
+        whole, table = [whole[at] for at in kept], table[:, kept]
         weights = weights_of(table, truth, is_number=is_number)
         members = np.flatnonzero(weights)
-        seconds = float(sum(self.seconds[whole[at]] for at in members))
-        if len(members) < 2 or 2.4 * seconds * self.n_all / len(self.y) + self.reserve > self.clock.left:
+        if len(members) < 2:
             return
+        seconds = float(sum(self.seconds[whole[at]] for at in members))
         ends = np.cumsum([0, *(len(fold) for fold in folds)])
         places = [np.arange(low, high) for low, high in itertools.pairwise(ends)]
         losses = honest_losses(table, truth, places, FLOOR, is_number=is_number)
@@ -321,6 +345,17 @@ class Stage:
         candidate = Candidate(named, "", parts[0][0].make, parts[0][0].preparation, parts=tuple(parts))
         self._entry(candidate, losses, min(met), seconds)
         self.blended = candidate, losses
+
+    def _affordable(self, whole: Sequence[Candidate], table: Array, truth: Array, seconds: float) -> Array:
+        """Leave out who earns least for its time, until one fit of all members takes no longer than this."""
+        kept, times = np.arange(len(whole)), np.array([self.seconds[one] for one in whole])
+        while len(kept) > 1:
+            weights = weights_of(table[:, kept], truth, is_number=self.target.task == "regression")
+            members = np.flatnonzero(weights)
+            if times[kept[members]].sum() <= seconds:
+                break
+            kept = np.delete(kept, members[np.argmin(weights[members] / times[kept[members]])])
+        return kept
 
     def settle(self) -> None:
         """Note of every candidate that met the same folds as the best how far it is behind on each row."""

@@ -178,6 +178,7 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
     if not (model.positive_code or model.positive_dict or largest.any(axis=1)[size.max(axis=1) > 0].all()):
         refuse(model, "the largest entry of an atom is negative")
     U = _lasso_codes(x @ D.T, D @ D.T, alpha, positive=model.positive_code)
+    _require_order(model, D, U)
     rest = x - U @ D
     null = float(np.sum(x * x)) / 2
     objective = float(np.sum(rest * rest)) / 2 + alpha * float(np.sum(np.abs(U)))
@@ -188,11 +189,20 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
             best = D[j] + U[:, j] @ rest / use
             place = np.maximum(best, 0.0) if model.positive_dict else best
             place = place / max(float(np.linalg.norm(place)), 1.0)
-            gap += max(use / 2 * float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
+            gap += use / 2 * max(float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
     near = NEAR * max(null, objective)
     step = "change of a single entry of the codes or of a single atom"
     require_stated(model, certificate, step, (objective, null, gap), near)
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)
+
+
+def _require_order(model: Any, D: Array, U: Array) -> None:
+    """Refuse atoms that are not in the order of their use; those that no row uses in that of their entries."""
+    use = np.sum(U * U, axis=0)
+    for j in range(1, len(D)):
+        unused = use[j - 1] == use[j] == 0
+        if use[j] > use[j - 1] + NEAR * float(np.max(use)) or (unused and D[j - 1].tolist() > D[j].tolist()):
+            refuse(model, "its atoms are not in the order of their use")
 
 
 def _lasso_codes(P: Array, G: Array, alpha: float, *, positive: bool) -> Array:
