@@ -14,11 +14,11 @@ from qed.model_selection import train_test_split
 
 
 def main():
-    """Fit, and draw the plane and the mistakes."""
+    """Fit, and draw components and mistakes."""
     digits = load_digits()
     X_train, X_test, y_train, y_test = train_test_split(digits.data / 16, digits.target, test_size=0.5, random_state=0)
     model = LogisticRegression().fit(X_train, y_train)
-    plane = PCA(2).fit(X_train).transform(X_test)
+    components = PCA(2).fit(X_train).transform(X_test)
     chance, said = model.predict_proba(X_test).max(axis=1), model.predict(X_test)
     wrong = np.flatnonzero(said != y_test)
     worst = wrong[np.argsort(-chance[wrong])][:12]
@@ -27,7 +27,7 @@ def main():
     figure = plt.figure(figsize=(10, 4.6))
     left, right = figure.subfigures(1, 2, width_ratios=(1.1, 1))
     axes = left.subplots()
-    points = axes.scatter(*plane.T, c=y_test, cmap="tab10", s=9, vmin=-0.5, vmax=9.5)
+    points = axes.scatter(*components.T, c=y_test, cmap="tab10", s=9, vmin=-0.5, vmax=9.5)
     left.colorbar(points, ax=axes, ticks=range(10), label="digit")
     axes.set(xlabel="first component", ylabel="second component")
     for place, image in zip(right.subplots(3, 4).ravel(), worst, strict=True):
