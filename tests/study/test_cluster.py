@@ -1,5 +1,7 @@
 """Clusters of a table: method and number with reasons, groups described, new rows assigned, claims checked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from qed.study import cluster
 from qed.study._column_types import describe
 from qed.study._encode import encode
 from qed.study._group_traits import group_traits
+from qed.study._schema import words_array
 from qed.study._source import read_table
 
 N = 90
@@ -115,3 +118,10 @@ def test_few_different_rows_and_gaps_are_no_obstacle():
     found = cluster({"a": [1.0, 2.0, None, 2.0] * 10, "b": ["x", None, "y", "x"] * 10}, budget="5s")
     assert sum(group.n_rows for group in found.groups) == 40
     assert found.checked.is_accepted
+
+
+def test_clusters_under_other_names_are_rejected(found):
+    output = replace(found.model.sheet.output, labels=words_array(["7", "8", "9"]))
+    changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.sheet, output=output))
+    with pytest.raises(CertificateError, match="numbered by their sizes"):
+        changed.verify(blobs())

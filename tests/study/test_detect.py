@@ -1,11 +1,13 @@
 """Anomalies of a table: found, explained, at the chosen rate, by a model that scores new rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import qed
 from qed.core import CertificateError, InvalidData, InvalidParameter
-from qed.study import detect
+from qed.study import _detect, detect
 from qed.study._detect import METHODS, _threshold
 
 N = 200
@@ -99,3 +101,22 @@ def test_a_table_of_categories_alone():
     rows["b"][3] = "u"
     found = detect(rows, budget="5s")
     assert found.anomalies[0].row == 3
+
+
+def test_rows_beyond_the_fit_are_scored_too(monkeypatch):
+    monkeypatch.setattr(_detect, "MOST_FITTED", 100)
+    monkeypatch.setattr(_detect, "BLOCK_ROWS", 30)
+    found = detect(table(), method="neighbors", rate=0.02, budget="60s")
+    assert found.model.sheet.story.rows_fitted == 100
+    assert len(found.scores) == N
+    assert 7 in {one.row for one in found.anomalies}
+    beyond = found.scored[100:]
+    rows = {name: [values[i] for i in beyond] for name, values in table().items()}
+    np.testing.assert_allclose(found.scores[100:], found.model.outputs(rows)["score"])
+
+
+def test_a_changed_threshold_is_rejected(found):
+    output = replace(found.model.sheet.output, threshold=0.9 * found.model.sheet.output.threshold)
+    changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.sheet, output=output))
+    with pytest.raises(CertificateError, match="threshold"):
+        changed.verify(table())

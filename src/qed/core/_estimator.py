@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import copy
 import warnings
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
-from qed.core import _display, _sklearn, _tables, _validation
+from qed.core import _display, _on_sources, _sklearn, _tables, _validation
 from qed.core._docstring import Docstring
 from qed.core._errors import InvalidParameter
 from qed.core._params import Fitted, constructor, declared, fitted, unknown_parameter, validate
@@ -58,8 +59,13 @@ class Estimator:
         def set_transform_request(self, **requests: bool | str | None) -> Self: ...
 
     def __init_subclass__(cls, **traits: Any) -> None:
-        """Read the declaration of a class."""
+        """Read the declaration of a class, and let its answers be asked of sources."""
         super().__init_subclass__()
+        for method in _on_sources.ANSWERS:
+            if isinstance(cls.__dict__.get(method), FunctionType):
+                setattr(cls, method, _on_sources.by_chunks(cls.__dict__[method]))
+        if isinstance(cls.__dict__.get("score"), FunctionType):
+            cls.score = _on_sources.with_own_targets(cls.__dict__["score"])  # type: ignore[attr-defined]
         cls._own_traits = traits  # type: ignore[attr-defined]
         cls._declared_traits = merged(cls)
         cls._fields, cls._results = declared(cls)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from qed.verify._answers._compare import Numbers, dense, refuse, require, table_of
+from qed.verify._completed import completed
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -105,6 +106,20 @@ def shares_of_topics(model: Any, X: Any, told: Any) -> None:
                     break
         if not good and not np.all(np.abs(gamma / gamma.sum() - answers[i]) <= near):
             refuse(model, "transform")
+
+
+def filled(model: Any, X: Any, told: Any) -> None:
+    """Compare what missing entries are filled with; the others stay as they are."""
+    rows, answers = table_of(model, X), dense(told)
+    x = np.asarray(rows, dtype=np.float64)
+    there = ~np.isnan(x)
+    own = np.where(there, x, completed(model, x))
+    size = (
+        np.abs(own) + np.sqrt(np.nansum(x * x, axis=1, keepdims=True)) + np.abs(np.asarray(model.mean_)).max(initial=0)
+    )
+    near = (1e-5 if answers.dtype == np.float32 else 1e-7) * size
+    if answers.shape != x.shape or not np.all(np.where(there, answers == rows, np.abs(answers - own) <= near)):
+        refuse(model, "transform")
 
 
 def ridge_scores(model: Any, X: Array) -> Numbers:
