@@ -266,6 +266,8 @@ def _given() -> dict[str, list[Configuration]]:
     _others(add)
     _embeddings(add)
     _factors(add)
+    _pairs(add)
+    _sparse_factors(add)
     _selectors(add)
     _composites(add)
     _studies(add)
@@ -488,6 +490,48 @@ def _factors(add: Callable[..., None]) -> None:
     add(lambda: D.FastICA(whiten=False, random_state=0))
 
 
+def _sparse_factors(add: Callable[..., None]) -> None:
+    D = decomposition
+    atoms = np.eye(5, 4) + np.eye(5, 4, 1) + 0.1
+    for algorithm in ("lasso_cd", "omp", "threshold"):
+        add(lambda algorithm=algorithm: D.SparseCoder(atoms, transform_algorithm=algorithm, transform_alpha=0.2))
+        add(
+            lambda algorithm=algorithm: D.MiniBatchDictionaryLearning(
+                3, alpha=0.3, batch_size=10, max_iter=5, transform_algorithm=algorithm, random_state=0
+            )
+        )
+    add(
+        lambda: D.SparseCoder(atoms, transform_algorithm="lasso_lars", positive_code=True, split_sign=True),
+        layout="float32",
+    )
+    add(
+        lambda: D.MiniBatchDictionaryLearning(2, positive_code=True, positive_dict=True, max_iter=3, random_state=0),
+        layout="float32",
+    )
+    for kind in (D.SparsePCA, D.MiniBatchSparsePCA):
+        add(lambda kind=kind: kind(2, alpha=0.5, random_state=0))
+        add(lambda kind=kind: kind(3, alpha=2.0, ridge_alpha=0.5, max_iter=20, random_state=0), layout="float32")
+    add(lambda: D.MatrixCompletion(alpha=0.5), rows="gaps")
+    add(lambda: D.MatrixCompletion(alpha=2.0, center=False), rows="gaps", layout="float32")
+    add(lambda: D.MatrixCompletion(alpha=0.3), layout="pandas")
+    for method in ("batch", "online"):
+        add(lambda method=method: D.LatentDirichletAllocation(2, learning_method=method, random_state=0))
+        add(
+            lambda method=method: D.LatentDirichletAllocation(
+                3, learning_method=method, batch_size=15, doc_topic_prior=0.5, max_iter=3, random_state=0
+            ),
+            layout="csr",
+        )
+
+
+def _pairs(add: Callable[..., None]) -> None:
+    D = decomposition
+    for kind in (D.PLSRegression, D.PLSCanonical, D.CCA, D.PLSSVD):
+        add(lambda kind=kind: kind(2), target="several")
+        add(lambda kind=kind: kind(1, scale=False), layout="float32")
+    add(lambda: D.PLSRegression(3), layout="pandas")
+
+
 def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
     add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
@@ -548,6 +592,30 @@ def _mixtures(add: Callable[..., None]) -> None:
         lambda: mixture.GaussianMixture(2, covariance_prior=0.5, degrees_of_freedom_prior=9, random_state=0),
         weight="wide",
     )
+    for kind in (mixture.BernoulliMixture, mixture.CategoricalMixture, mixture.PoissonMixture):
+        for start in ("kmeans", "random", "random_from_data"):
+            add(
+                lambda kind=kind, start=start: kind(2, init_params=start, random_state=0),
+                rows="counts",
+                weight="counts",
+            )
+        add(lambda kind=kind: kind(3, alpha=0.01, tol=1e-9, max_iter=500, random_state=0), rows="counts", weight="wide")
+    for kind in ("full", "tied", "diag", "spherical"):
+        add(lambda kind=kind: mixture.GaussianMixtureClassifier(2, covariance_type=kind, random_state=0), target="two")
+    add(
+        lambda: mixture.GaussianMixtureClassifier([1, 2], unlabeled="middle", random_state=0),
+        target="three",
+        weight="counts",
+    )
+    add(lambda: mixture.GaussianMixtureClassifier(unlabeled=4, reg_covar=0.1), target="integers", weight="wide")
+    for kinds in ("gaussian", "poisson", ["gaussian", "bernoulli", "poisson", "categorical"]):
+        add(lambda kinds=kinds: NB.MixedNB(kinds), rows="counts", target="three", weight="counts")
+    add(NB.MixedNB, rows="gaps", target="two", layout="pandas")
+    add(lambda: NB.MixedNB(priors=[0.3, 0.7], var_smoothing=0.1), rows="gaps", target="two", weight="wide")
+    for layout in ("csr", "csc"):
+        add(lambda: mixture.PoissonMixture(2, random_state=0), rows="counts", layout=layout)
+        add(lambda: mixture.BernoulliMixture(2, binarize=1.0, random_state=0), rows="counts", layout=layout)
+    add(lambda: mixture.CategoricalMixture(2, min_categories=9, random_state=0), rows="counts", layout="pandas")
     for kind in ("full", "tied", "diag", "spherical"):
         add(lambda kind=kind: mixture.BayesianGaussianMixture(3, covariance_type=kind, random_state=0))
     add(

@@ -104,6 +104,8 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     # tables of the checks have few columns
     **dict.fromkeys(("SpectralBiclustering",), lambda kind: kind((3, 1), n_components=1, n_best=1, random_state=0)),
+    # one target has one direction
+    **dict.fromkeys(("CCA", "PLSCanonical", "PLSRegression", "PLSSVD"), lambda kind: kind(n_components=1)),
     "SpectralCoclustering": lambda kind: kind(2, random_state=0),
     "AffinityPropagation": lambda kind: kind(damping=0.9, max_iter=1000, random_state=0),
     "Birch": lambda kind: kind(threshold=0.1, n_clusters=2),

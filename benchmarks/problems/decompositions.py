@@ -112,7 +112,45 @@ def best_dictionary(data: Data, params: dict[str, Any]) -> Any:
     return [DictionaryLearning(**{**params, "max_iter": 10 * params["max_iter"]}).fit(data.X).error_[-1] / len(data.X)]
 
 
+def two_tables(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Columns and five targets that depend on a few hidden variables."""
+    hidden = rng.standard_normal((n, 8)) * np.linspace(4, 1, 8)
+    X = hidden @ rng.standard_normal((8, p)) + rng.standard_normal((n, p))
+    return Data(X, hidden @ rng.standard_normal((8, 5)) + 0.5 * rng.standard_normal((n, 5)))
+
+
+def paired(name: str) -> Callable[..., Callable[[Any, Any], float]]:
+    """A model of two tables: minus the sum of covariances, or of correlations, of its scores."""
+
+    def run(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+        kind = model_of(library, "cross_decomposition", name)
+
+        def together(X: Any, y: Any) -> float:
+            T, U = kind(**params).fit(X, y).transform(X[:5000], y[:5000])
+            long = np.linalg.norm(T, axis=0) * np.linalg.norm(U, axis=0) if name == "CCA" else len(T) - 1
+            return -float(np.sum(np.abs(np.sum(T * U, axis=0)) / long))
+
+        return together
+
+    return run
+
+
+def pairs_at_rest(name: str) -> Callable[[Data, dict[str, Any]], Any]:
+    """The same from scikit-learn's power method, run until it stands still."""
+
+    def expected(data: Data, params: dict[str, Any]) -> Any:
+        return [paired(name)("sklearn", {**params, "tol": 1e-20, "max_iter": 20_000})(data.X, data.y)]
+
+    return expected
+
+
 PROBLEMS = (
+    *(
+        Problem(f"{name.lower()}-{size}", f"{name} {shape[0]}×{shape[1]}, 5 targets, {k} pairs", shape, two_tables, name,
+                measure="workflow", run=paired(name), expected=pairs_at_rest(name), params={"n_components": k})
+        for name, k in (("PLSRegression", 5), ("PLSCanonical", 3), ("CCA", 3))
+        for size, shape in (("small", (200, 10)), ("tall", (50_000, 100)))
+    ),
     Problem("dictionary", "DictionaryLearning 2000×64, 32 atoms", (2_000, 64), planted, "DictionaryLearning",
             measure="workflow", run=learnt, expected=best_dictionary, is_ceiling=True,
             params={"n_components": 32, "alpha": 0.5, "max_iter": 30, "fit_algorithm": "cd", "random_state": 0}),

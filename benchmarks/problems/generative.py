@@ -166,6 +166,9 @@ PROBLEMS = (
     *rows("lda", "LDA 1e5×50, 10 classes", (100_000, 50), partial(clouds, classes=10), LDA),
     *rows("qda-tiny", "QDA 100×5", (100, 5), clouds, QDA),
     *rows("qda", "QDA 1e5×50, 3 classes", (100_000, 50), partial(clouds, classes=3), QDA),
+    *rows("gauss-five", "GaussianNB 1e6×50, 5 classes", (1_000_000, 50), partial(clouds, classes=5), "GaussianNB"),
+    *rows("lda-five", "LDA 500000×50, 5 classes", (500_000, 50), partial(clouds, classes=5), LDA),
+    *rows("qda-five", "QDA 500000×50, 5 classes", (500_000, 50), partial(clouds, classes=5), QDA),
     *rows("words", "MultinomialNB 20000×50000 sparse, 20 classes", (20_000, 50_000), counts, "MultinomialNB", **SPARSE),
     *rows(
         "words-other", "ComplementNB 20000×50000 sparse, 20 classes", (20_000, 50_000), counts, "ComplementNB", **SPARSE

@@ -1,8 +1,11 @@
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "qed/factors/codes.hpp"
 #include "qed/factors/contrast.hpp"
+#include "qed/factors/topics.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -67,12 +70,50 @@ std::tuple<Doubles, Doubles, Doubles> contrast(const Fixed2& z, const Fixed2& w,
     return {slopes.give(), curvatures.give(), values.give()};
 }
 
+using Indices = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Doubles exp_digamma_of(const Fixed2& x) {
+    const auto n = static_cast<Index>(x.shape(0));
+    const auto k = static_cast<Index>(x.shape(1));
+    Fresh<double> out({n, k});
+    std::copy_n(x.data(), n * k, out.get());
+    run([&] { exp_digamma(out.get(), n * k); });
+    return out.give();
+}
+
+std::tuple<Doubles, Doubles, Doubles> topics(const Indices& starts, const Indices& words, const Array& counts,
+                                             const Fixed2& beta, Changed2& gamma, double prior, double tol, Index sweeps) {
+    const auto n = static_cast<Index>(gamma.shape(0));
+    const auto k = static_cast<Index>(gamma.shape(1));
+    const auto columns = static_cast<Index>(beta.shape(0));
+    require(static_cast<Index>(starts.shape(0)) == n + 1, "starts must have one entry more than gamma has rows");
+    require(k > 0 && static_cast<Index>(beta.shape(1)) == k, "topics and gamma must be of the same width");
+    const auto entries = static_cast<Index>(words.shape(0));
+    const double* known = vector(counts, "counts", entries);
+    require(starts.data()[0] == 0 && starts.data()[n] == entries && std::is_sorted(starts.data(), starts.data() + n + 1),
+            "starts must begin at zero, not fall, and end at the last entry");
+    require(std::all_of(words.data(), words.data() + entries, [&](Index w) { return w >= 0 && w < columns; }),
+            "a word is beyond the topics");
+    const WordCounts x{
+        .starts = starts.data(), .words = words.data(), .counts = known, .rows = n, .columns = columns};
+    Fresh<double> theta({n, k});
+    Fresh<double> ratios({entries});
+    Fresh<double> likelihood({n});
+    run([&] {
+        topics_of_rows(x, beta.data(), k, prior, tol, sweeps, gamma.data(), theta.get(), ratios.get(), likelihood.get());
+    });
+    return {theta.give(), ratios.give(), likelihood.give()};
+}
+
 }  // namespace
 
 void bind_factors(nb::module_& module) {
     module.def("code_rows", &code, arg("G"), arg("P"), arg("W"), arg("enough"), arg("lasso"), arg("ridge"), arg("positive"),
                arg("sweeps"));
     module.def("pursue_rows", &pursue, arg("G"), arg("P"), arg("squares"), arg("most"), arg("tolerance"));
+    module.def("exp_digamma", &exp_digamma_of, arg("x"));
+    module.def("topics_of_rows", &topics, arg("starts"), arg("words"), arg("counts"), arg("topics"), arg("gamma"), arg("prior"),
+               arg("tol"), arg("sweeps"));
     module.def("contrast_pass", &contrast, arg("Z"), arg("W"), arg("contrast"), arg("a"));
 }
 

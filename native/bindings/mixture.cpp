@@ -26,7 +26,7 @@ double* written(const MaybeNumbers& array, const char* name, Index length) {
 
 using Sums = std::tuple<double, Doubles, Doubles, Doubles>;
 
-std::optional<Sums> pass(const Array& X, const Array& shift, const MaybeArray& s, const MaybeArray& fixed,
+std::optional<Sums> pass(const Array& X, const Array& shift, const MaybeArray& s,
                          const std::tuple<Array, Array, Array>& components, bool is_diagonal, bool is_shared,
                          const std::string& responsibilities, const MaybeNumbers& density, const MaybeNumbers& shares,
                          bool adds) {
@@ -51,16 +51,7 @@ std::optional<Sums> pass(const Array& X, const Array& shift, const MaybeArray& s
                                    is_shared ? 0 : of_one,
                                    doubles(levels, k, "levels"),
                                    is_diagonal};
-    MixtureRows rows{x, vector(shift, "shift", x.columns), vector(s, "s", x.rows), nullptr};
-    if (fixed) {
-        require(fixed->dtype() == nb::dtype<std::int32_t>() && fixed->ndim() == 1 &&
-                    static_cast<Index>(fixed->shape(0)) == x.rows && (x.rows <= 1 || fixed->stride(0) == 1),
-                "fixed must be contiguous int32 of the length of X");
-        rows.fixed = static_cast<const std::int32_t*>(fixed->data());
-        for (Index i = 0; i < x.rows; ++i) {
-            require(rows.fixed[i] >= -1 && rows.fixed[i] < k, "fixed must name components, or be -1");
-        }
-    }
+    const MixtureRows rows{x, vector(shift, "shift", x.columns), vector(s, "s", x.rows)};
     const Responsibilities kind = kind_of(responsibilities);
     double* const to = written(density, "density", x.rows);
     double* const of_rows = written(shares, "shares", x.rows * k);
@@ -80,8 +71,8 @@ std::optional<Sums> pass(const Array& X, const Array& shift, const MaybeArray& s
 }  // namespace
 
 void bind_mixture(nb::module_& module) {
-    module.def("mixture_pass", &pass, arg("X"), arg("shift"), arg("s").none(), arg("fixed").none(), arg("components"),
-               arg("is_diagonal"), arg("is_shared"), arg("responsibilities"), arg("density").none().noconvert(),
+    module.def("mixture_pass", &pass, arg("X"), arg("shift"), arg("s").none(), arg("components"), arg("is_diagonal"),
+               arg("is_shared"), arg("responsibilities"), arg("density").none().noconvert(),
                arg("shares").none().noconvert(), arg("adds"));
 }
 

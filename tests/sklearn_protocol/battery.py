@@ -90,6 +90,8 @@ def checks_for(estimator: Any) -> Iterator[tuple[str, Check]]:
             continue
         if several and label in _ONE_LIST and tags.estimator_type == "classifier":
             continue
+        if label in _ONE_LIST and tags.estimator_type == "density_estimator" and hasattr(estimator, "predict_proba"):
+            continue  # they ask how many classes there are; mixture/test_discrete.py has our own
         if label == "check_decision_proba_consistency" and tags.input_tags.positive_only:
             continue  # it hands over negative counts; naive_bayes/test_counting.py has our own
         if "array_api" in label and not dispatch:  # these skip themselves; test_modes.py runs them where they run

@@ -1,7 +1,6 @@
 #include "qed/tables/mixture.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "qed/dense/numbers.hpp"
@@ -169,14 +168,6 @@ class ChunkPass {
     /// Turns logarithms into responsibilities, and adds up those of densities.
     void share_out(Index start, Index count, double* density, MixtureSums* sums) {
         double* const logs = logs_.get();
-        if (rows_.fixed != nullptr) {
-            for (Index i = 0; i < count; ++i) {
-                const std::int32_t own = rows_.fixed[start + i];
-                for (Index k = 0; own >= 0 && k < parts_.count; ++k) {
-                    logs[k * kBlock + i] = k == own ? logs[k * kBlock + i] : -std::numeric_limits<double>::infinity();
-                }
-            }
-        }
         for (Index v = 0; v < kBlock; v += kLane) {
             Lanes top = load(logs + v);
             for (Index k = 1; k < parts_.count; ++k) {

@@ -548,7 +548,6 @@ def mixture_pass(
     X: Matrix,
     shift: Vector,
     s: Vector | None,
-    fixed: NDArray[np.int32] | None,
     components: tuple[Vector, Vector, Vector],
     is_diagonal: bool,
     is_shared: bool,
@@ -1354,6 +1353,26 @@ def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: flo
     """Codes (n, k) of rows by orthogonal matching pursuit from products G (k, k) and P (n, k).
 
     Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.
+    """
+
+def exp_digamma(x: Matrix) -> Vector:
+    """exp(digamma(x)) of positive numbers, to a few units in the last place."""
+
+def topics_of_rows(
+    starts: Vector,
+    words: Vector,
+    counts: Vector,
+    topics: Matrix,
+    gamma: Matrix,
+    prior: float,
+    tol: float,
+    sweeps: int,
+) -> tuple[Vector, Vector, Vector]:
+    """Variational parameters gamma (n, k) of documents, in place, for topics (words, k): at most so many updates of each.
+
+    Documents are compressed rows, starts (n + 1,), words and counts, with indices of 64 bits. Returns theta = exp(digamma(gamma) -
+    digamma(sum gamma)) (n, k) and the ratios of counts to theta' topics[w] at the end, and the sums of counts times the logarithms
+    of theta' topics[w] at the start (n,).
     """
 
 def contrast_pass(Z: Vector, W: Vector, contrast: str, a: float) -> tuple[Vector, Vector, Vector]:

@@ -80,19 +80,26 @@ class OAS(EmpiricalCovariance):
 
 def ledoit_wolf_amount(X: Any, s: Any, location: Array, covariance: Array, weight: float) -> float:
     """Return the shrinkage of Ledoit and Wolf; the fourth moments it needs are sums of squared lengths of rows."""
-    p = len(location)
-    if p == 1:
-        return 0.0
-    level = float(np.trace(covariance)) / p
-    spread = float(np.sum(covariance**2)) - p * level**2
-    if not spread > 0:
-        return 0.0
-    fourth, size = 0.0, max(1, BLOCK // p)
+    fourth, size = 0.0, max(1, BLOCK // len(location))
     for first in range(0, X.shape[0], size):
         lengths = np.sum((np.asarray(X[first : first + size], dtype=np.float64) - location) ** 2, axis=1)
         fourth += float(np.sum(lengths**2 if s is None else s[first : first + size] * lengths**2))
-    noise = (fourth / weight - float(np.sum(covariance**2))) / weight
-    return float(min(max(noise, 0.0), spread) / spread)
+    return ledoit_wolf_formula(covariance, fourth / weight, weight)
+
+
+def ledoit_wolf_formula(covariance: Array, fourth: float, weight: float) -> float:
+    r"""Return the shrinkage of Ledoit and Wolf from a covariance S and the mean fourth power of the lengths of centred rows.
+
+    With m the mean variance, the amount is b / d, at most 1, where d = ||S - m I||² and b = (mean ||z||⁴ - ||S||²) / n.
+    """
+    p = len(covariance)
+    if p == 1:
+        return 0.0
+    squares = float(np.sum(covariance**2))
+    spread = squares - float(np.trace(covariance)) ** 2 / p
+    if not spread > 0:
+        return 0.0
+    return float(min(max((fourth - squares) / weight, 0.0), spread) / spread)
 
 
 def oas_amount(covariance: Array, weight: float) -> float:

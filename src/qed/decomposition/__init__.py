@@ -15,7 +15,12 @@ what is proved about them is proved from it.
     _factor_analysis         hidden normal variables    _latent              posteriors, densities, new rows
     _probabilistic_pca       with one noise for all     _fast_ica            sources that were mixed
     _sparse_encode           codes for a dictionary     _independent         their fixed-point steps
-    _dictionary_learning     a dictionary for codes
+    _dictionary_learning     a dictionary for codes     _pls, _pls_svd       two tables that vary together
+    _mini_batch_dictionary_learning, _sparse_coder      _two_tables          their pairs of directions
+    _sparse_coding           codes of new rows          _dictionary          steps over codes and atoms
+    _sparse_pca              few columns a component    _online_dictionary   the same from batches
+    _matrix_completion       missing entries of a table of low rank
+    _latent_dirichlet_allocation   topics of documents  _topics              their variational inference
 """
 
 from __future__ import annotations

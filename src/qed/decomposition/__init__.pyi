@@ -5,9 +5,16 @@ from qed.decomposition._fast_ica import fastica as fastica
 from qed.decomposition._incremental_pca import IncrementalPCA as IncrementalPCA
 from qed.decomposition._kernel_pca import KernelPCA as KernelPCA
 from qed.decomposition._latent import Posterior as Posterior
+from qed.decomposition._latent_dirichlet_allocation import LatentDirichletAllocation as LatentDirichletAllocation
+from qed.decomposition._matrix_completion import MatrixCompletion as MatrixCompletion
+from qed.decomposition._mini_batch_dictionary_learning import MiniBatchDictionaryLearning as MiniBatchDictionaryLearning
 from qed.decomposition._mini_batch_nmf import MiniBatchNMF as MiniBatchNMF
 from qed.decomposition._nmf import NMF as NMF
 from qed.decomposition._pca import PCA as PCA
+from qed.decomposition._pls import CCA as CCA
+from qed.decomposition._pls import PLSCanonical as PLSCanonical
+from qed.decomposition._pls import PLSRegression as PLSRegression
+from qed.decomposition._pls_svd import PLSSVD as PLSSVD
 from qed.decomposition._probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
 from qed.decomposition._random_projection import Distortion as Distortion
 from qed.decomposition._random_projection import GaussianRandomProjection as GaussianRandomProjection
@@ -17,5 +24,8 @@ from qed.decomposition._random_projection import distortion as distortion
 from qed.decomposition._random_projection import johnson_lindenstrauss_min_dim as johnson_lindenstrauss_min_dim
 from qed.decomposition._randomized_svd import LowRank as LowRank
 from qed.decomposition._randomized_svd import randomized_svd as randomized_svd
+from qed.decomposition._sparse_coder import SparseCoder as SparseCoder
 from qed.decomposition._sparse_encode import sparse_encode as sparse_encode
+from qed.decomposition._sparse_pca import MiniBatchSparsePCA as MiniBatchSparsePCA
+from qed.decomposition._sparse_pca import SparsePCA as SparsePCA
 from qed.decomposition._truncated_svd import TruncatedSVD as TruncatedSVD

@@ -48,6 +48,16 @@ def adjoint(A: Matrix, B: Matrix) -> Matrix:
     return np.asarray(_native.rmatmul(A, plain(B), None))
 
 
+def shifted_adjoint(A: Matrix, B: Matrix, shift: Matrix) -> Matrix:
+    """Return (A - shift)' B of arrays in memory, the same bits on any number of threads."""
+    return np.asarray(_native.rmatmul(A, plain(B), plain(shift)))
+
+
+def triangle_of_both(X: Matrix, Y: Matrix, shift: Matrix, scale: Matrix) -> Matrix:
+    """Return the upper factor of ``([X, Y] - shift) scale``, for at least as many rows as columns."""
+    return np.asarray(_native.triangle(X, Y, None, plain(shift), plain(scale), False))
+
+
 def code_rows(
     G: Matrix, P: Matrix, W: Matrix, enough: Matrix, lasso: float, ridge: float, *, positive: bool, sweeps: int
 ) -> int:
@@ -66,3 +76,22 @@ def contrast_pass(Z: Matrix, W: Matrix, contrast: str, a: float) -> tuple[Matrix
     """Return sums over rows z of Z, with sources y = W z: of g(y) z', of g'(y), and of the contrast G(y)."""
     slopes, curvatures, values = _native.contrast_pass(plain(Z), plain(W), contrast, float(a))
     return np.asarray(slopes), np.asarray(curvatures), np.asarray(values)
+
+
+def exp_digamma(x: Matrix) -> Matrix:
+    """Return exp(digamma(x)) of positive numbers."""
+    return np.asarray(_native.exp_digamma(plain(x)))
+
+
+def topics_of_rows(
+    starts: Array, words: Array, counts: Array, topics: Matrix, gamma: Matrix, prior: float, tol: float, sweeps: int
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Update the parameters of documents, in place; return expected shares, ratios of counts, and the likelihood at the start."""
+    found = _native.topics_of_rows(starts, words, counts, plain(topics), gamma, float(prior), float(tol), int(sweeps))
+    theta, ratios, likelihood = (np.asarray(one) for one in found)
+    return theta, ratios, likelihood
+
+
+def csr_adjoint(starts: Array, indices: Array, values: Array, shape: tuple[int, int], U: Matrix) -> Matrix:
+    """Return the transpose of compressed rows times columns, the same bits on any number of threads."""
+    return np.asarray(_native.csr_rmatmul(starts, indices, values, shape, plain(U)))

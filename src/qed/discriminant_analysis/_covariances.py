@@ -8,6 +8,8 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 from qed.core._memory import require_memory
+from qed.covariance import shrunk_covariance
+from qed.covariance._shrunk import ledoit_wolf_formula
 from qed.data import ClassMoments
 from qed.data._by_class import labelled_chunks, of_classes
 from qed.discriminant_analysis._kernels import scaled_lengths
@@ -44,7 +46,7 @@ def class_covariances(model: Any, moments: ClassMoments, data: FitData | None, s
             _ledoit_wolf(part, scatter, number)
             for part, scatter, number in zip(moments.parts, scatters, fourth, strict=True)
         ]
-    return [_shrunk(scatter, float(shrinkage)) for scatter in scatters]
+    return [shrunk_covariance(scatter, float(shrinkage)) for scatter in scatters]
 
 
 def total_covariance(model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any) -> Array:
@@ -55,7 +57,7 @@ def total_covariance(model: Any, moments: ClassMoments, data: FitData | None, sh
         return scatter
     if shrinkage == "auto":
         return _ledoit_wolf(total, scatter, _fourth_moment(_require_rows(model, data), total, None))
-    return _shrunk(scatter, float(shrinkage))
+    return shrunk_covariance(scatter, float(shrinkage))
 
 
 def estimate_error(moments: ClassMoments) -> float:
@@ -80,30 +82,14 @@ def estimate_error(moments: ClassMoments) -> float:
     return error
 
 
-def _shrunk(covariance: Array, amount: float) -> Array:
-    """Draw a covariance towards equal variances and no correlation."""
-    level = amount * float(np.trace(covariance)) / len(covariance)
-    return (1 - amount) * covariance + level * np.eye(len(covariance))
-
-
 def _ledoit_wolf(part: Moments, covariance: Array, fourth: float) -> Array:
-    r"""Shrink a covariance by the amount that Ledoit and Wolf's formula gives for scaled columns.
-
-    With R the covariance of columns divided by their deviations, m the mean of its diagonal and z the scaled rows about their
-    mean, the amount is b/d, at most 1, where d = ||R - m I||² / p and b = (mean ||z||⁴ - ||R||²) / (n p).
-    """
-    p = len(covariance)
-    if p == 1 or not part.rows:
+    """Shrink a covariance by the amount that Ledoit and Wolf's formula gives for columns divided by their deviations."""
+    if not part.rows:
         return covariance
     deviation = np.sqrt(covariance.diagonal())
     deviation = np.where(deviation > 0, deviation, 1.0)
     scaled = covariance / deviation / deviation[:, np.newaxis]
-    level = float(np.trace(scaled)) / p
-    size = float((scaled**2).sum())
-    distance = (size - p * level * level) / p
-    noise = min((fourth - size) / (part.weight * p), distance)
-    amount = noise / distance if noise > 0 else 0.0
-    drawn = (1 - amount) * scaled + amount * level * np.eye(p)
+    drawn = shrunk_covariance(scaled, ledoit_wolf_formula(scaled, fourth, part.weight))
     return np.asarray(drawn * deviation * deviation[:, np.newaxis])
 
 

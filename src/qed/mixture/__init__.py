@@ -6,8 +6,11 @@ how to maximise; one loop does the rest.
 ::
 
     _gaussian     Gaussian mixtures         _gaussians    covariances, and the two halves of a step
+    _bayesian     with a prior              _variational  their posterior
+    _discrete     ones, counts, categories  _independent  their declarations, and the two halves of a step
+    _classifier   a mixture for each class  _chunked      rows in chunks, rows with labels
     _ascent       the loop                  _starts       where it begins
-    _likelihood   Q, divergence and gradient
+    _choose       how many components       _likelihood   Q, divergence and gradient
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
 from qed.mixture._bayesian import BayesianGaussianMixture as BayesianGaussianMixture
+from qed.mixture._choose import ComponentChoice as ComponentChoice
+from qed.mixture._choose import choose_components as choose_components
+from qed.mixture._classifier import GaussianMixtureClassifier as GaussianMixtureClassifier
+from qed.mixture._discrete import BernoulliMixture as BernoulliMixture
+from qed.mixture._discrete import CategoricalMixture as CategoricalMixture
+from qed.mixture._discrete import PoissonMixture as PoissonMixture
 from qed.mixture._gaussian import GaussianMixture as GaussianMixture
 from qed.mixture._likelihood import LikelihoodDecomposition as LikelihoodDecomposition
 from qed.mixture._likelihood import MixtureLikelihood as MixtureLikelihood

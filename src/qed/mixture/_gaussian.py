@@ -159,7 +159,7 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         run: Ascent[Gaussians, Any] = best_ascent(family, start, 1 if warm else self.n_init, self)
         found = run.parameters
         _stored.store(self, found)
-        self.degenerate_components_ = _degenerate(found, float(self.reg_covar), run.expected.sums.weights)
+        self.degenerate_components_ = degenerate(found, float(self.reg_covar), run.expected.sums.weights)
         what = "log-likelihood" if self.algorithm == "soft" else "log-likelihood of the most probable components"
         keep_ascent(self, run, what, _stored.rounding(found, run.trace), seen)
         return self
@@ -250,7 +250,7 @@ def _inverted(precisions: Any, structure: str, k: int, p: int) -> Array:
     return np.linalg.inv(given)
 
 
-def _degenerate(found: Gaussians, floor: float, weights: Array) -> list[int]:
+def degenerate(found: Gaussians, floor: float, weights: Array) -> list[int]:
     """Return components that hold no rows, or that are flat in some direction but for the floor."""
     if found.structure == "tied":
         flat = np.broadcast_to(np.linalg.eigvalsh(found.covariances).min() <= 2 * floor, len(weights))

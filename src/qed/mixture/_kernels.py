@@ -55,7 +55,6 @@ def gaussian_sums(
         strided(X),
         plain(shift),
         s,
-        None,
         _arrays(components, shift),
         diagonal,
         components.shape == "tied",
@@ -77,7 +76,6 @@ def gaussian_densities(X: Any, shift: Array, components: Components, *, shares: 
     _native.mixture_pass(
         strided(X),
         plain(shift),
-        None,
         None,
         _arrays(components, shift),
         components.shape == "diag",

@@ -50,6 +50,20 @@ def dealt_out(family: GaussianFamily, k: int, how: str, rng: Generator) -> Gauss
     return family.given(shares, np.broadcast_to(family.shift, (k, len(family.shift))))
 
 
+def by_class(family: GaussianFamily, codes: Any, counts: Any, rng: Generator) -> Gaussians:
+    """Return first parameters where classes are known: clusters of the rows of each class."""
+    n, first = len(codes), 0
+    shares, about = np.zeros((n, int(counts.sum()))), np.empty((int(counts.sum()), family.X.shape[1]))
+    for number, k in enumerate(counts.tolist()):
+        mine = np.flatnonzero(codes == number)
+        seed, s = int(rng.integers(2**31)), None if family.s is None else family.s[mine]
+        found = KMeans(k, n_init=1, random_state=seed).fit(family.X[mine], sample_weight=s)
+        shares[mine, first + found.labels_] = 1.0
+        about[first : first + k] = found.cluster_centers_
+        first += k
+    return family.maximise(family.given(shares, about))
+
+
 def expected_at_start(family: GaussianFamily, k: int, how: str, rng: Generator) -> GaussianExpectation:
     """Return moments to begin with: of dealt out rows, or by the responsibilities of components at rows."""
     if how in ("kmeans", "random"):

@@ -8,8 +8,8 @@ import numpy as np
 
 from qed.core import Array, InvalidData, NonNegative, _finite, fitted, param
 from qed.core._kernels import all_finite
+from qed.data._kernels import products
 from qed.naive_bayes._counting import LinearCounts, logarithms, times
-from qed.naive_bayes._kernels import products
 
 if TYPE_CHECKING:
     from qed.data._class_sums import ClassSums

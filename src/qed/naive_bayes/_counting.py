@@ -22,7 +22,7 @@ from qed.core import (
 )
 from qed.core._posterior import by_rows, given_shares
 from qed.data._class_sums import ClassSums
-from qed.naive_bayes._kernels import products
+from qed.data._kernels import products
 from qed.naive_bayes._naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:

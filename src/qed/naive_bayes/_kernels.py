@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed import _native
-from qed.data._kernels import category_entries, csr_arrays, strided
+from qed.data._kernels import category_entries, strided
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 ENTRIES = 1 << 17
@@ -16,17 +16,6 @@ ENTRIES = 1 << 17
 def class_distances(X: np.ndarray[Any, Any], centre: Array, scale: Array) -> Array:
     """Return the squared length of ``(x - centre) * scale`` for each row and class, (n, k)."""
     return np.asarray(_native.class_distances(strided(X), np.ascontiguousarray(centre), np.ascontiguousarray(scale)))
-
-
-def products(X: Any, weights: Array, levels: Array) -> Array:
-    """Return ``X @ weights.T + levels`` in float64, for dense or compressed rows or columns."""
-    w, b = np.ascontiguousarray(weights.T), np.ascontiguousarray(levels)
-    if isinstance(X, np.ndarray):
-        return np.asarray(_native.matmul(strided(X), w, b, None, True))
-    if X.format == "csc":  # the rows of the transpose
-        return np.asarray(_native.csr_rmatmul(*csr_arrays(X), X.shape[::-1], w)) + b
-    wide = X.astype(np.float64) if X.dtype == np.float32 else X  # or sums would be rounded to float32
-    return np.asarray(_native.csr_matmul(*csr_arrays(wide), X.shape, w, b))
 
 
 def category_products(X: np.ndarray[Any, Any], sizes: Array, weights: Array, levels: Array) -> Array:

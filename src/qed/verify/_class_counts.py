@@ -104,6 +104,8 @@ def _sums(model: Any, parts: list[Any], weight: Array, prior: Array, near: float
         refuse(model, "its statistic has other counts than it stores")
     alpha = np.asarray(model.alpha, dtype=EXTENDED)
     alpha = alpha if model.force_alpha else np.maximum(alpha, EXTENDED(1e-10))
+    if type(model).__name__ == "PoissonNB":
+        return _rates(model, total, alpha, weight, prior, near), off
     if declares(model, "feature_all_"):
         return _complements(model, total, alpha, weight, near), off
     with np.errstate(divide="ignore"):
@@ -133,6 +135,20 @@ def _sums(model: Any, parts: list[Any], weight: Array, prior: Array, near: float
             missing = weight[:, np.newaxis] - total
             found = found + np.where(missing > near * weight[:, np.newaxis], missing * absent, 0).sum()
     return float(found / weight.sum()), off
+
+
+def _rates(model: Any, total: Array, alpha: Array, weight: Array, prior: Array, near: float) -> float:
+    """Check rates of events: means of the classes, rows at the mean of all rows and of one row of ones among them."""
+    middle = (total.sum(axis=0) + 1) / (weight.sum() + 1)
+    whole = weight[:, np.newaxis] + alpha
+    rates = np.where(whole > 0, (total + alpha * middle) / np.where(whole > 0, whole, 1), middle)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(rates)
+        events = np.where(total > 0, total * logs, 0) - weight[:, np.newaxis] * rates
+    _require_logs(model, "a logarithm of a rate", model.feature_log_prob_, logs, near, np.ones(len(weight), bool))
+    if (np.isneginf(prior) & (weight > 0)).any():
+        return -np.inf
+    return float(((weight * _finite(prior)).sum() + events.sum()) / weight.sum())
 
 
 def _require_logs(model: Any, what: str, stored: Any, true: Array, near: Any, seen: Array) -> None:

@@ -45,7 +45,25 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     what = "log-likelihood" if model.algorithm == "soft" else "log-likelihood of the most probable components"
-    return judge(model, certificate, what, read_components(model), partial(_step, model, rows))
+    return judge(model, certificate, what, read_components(model, model.n_components), partial(_step, model, rows))
+
+
+def check_classes(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Do the same for mixtures of classes: a row with a label belongs to the components of its class alone."""
+    rows = read(model, X, y, sample_weight)
+    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    labels, known = rows.classes.tolist(), model.classes_.tolist()
+    if [label for label in labels if model.unlabeled is None or label != model.unlabeled] != known:
+        refuse(model, "its classes are not those of the labels")
+    counts = np.broadcast_to(np.asarray(model.n_components, dtype=np.int64), (len(known),))
+    owner = np.asarray(model.component_classes_)
+    if owner.tolist() != [label for label, count in enumerate(counts) for _ in range(count)]:
+        refuse(model, "its components belong to other classes than n_components says")
+    # by number of a label, as targets are read: which components may have produced the row
+    table = np.stack([owner == known.index(label) if label in known else owner >= 0 for label in labels])
+    stored = read_components(model, len(owner))
+    what = "log-likelihood of rows and known labels"
+    return judge(model, certificate, what, stored, partial(_step, model, rows, possible=table))
 
 
 def judge(
@@ -58,14 +76,14 @@ def judge(
         refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     require_ascent(model, certificate, what)
     here = step(stored)
-    _require(model, "its objective is another", here.objective, certificate.objective, rounding)
+    require(model, "its objective is another", here.objective, certificate.objective, rounding)
     beyond = step(here.following)
     moved = displacement(stored, here.following)
     gained = beyond.objective - here.objective
     gained = 0.0 if certificate.gain == 0 and abs(gained) <= 20 * rounding else gained
     # the step may lead to components that are flatter than these, and its rounding grows with them
     beyond_rounding = 64 * (p + 8) * DOUBLE * (1 + abs(beyond.objective)) * condition_of(model, here.following) ** 2
-    _require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding + beyond_rounding)
+    require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding + beyond_rounding)
     noise = (
         64 * (p + 8) * DOUBLE * condition**2
         + 1e-9
@@ -74,7 +92,7 @@ def judge(
     moved = (
         0.0 if certificate.displacement == 0 and moved <= 5 * noise else moved
     )  # sums of rounded numbers move by less
-    _require(
+    require(
         model,
         "the next step moves differently",
         moved,
@@ -94,14 +112,15 @@ def refuse(model: Any, words: str) -> None:
     )
 
 
-def _require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
+def require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
+    """Refuse a number that differs from the one stated by more than is allowed."""
     if not abs(found - stated) <= allowed:
         refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
 
 
-def read_components(model: Any) -> Parameters:
+def read_components(model: Any, k: int) -> Parameters:
     """Read the parameters, and hold precisions and weights against them."""
-    k, p, kind = model.n_components, model.n_features_in_, model.covariance_type
+    p, kind = model.n_features_in_, model.covariance_type
     shape = {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,)}[kind]
     stored = np.asarray(model.covariances_, dtype=np.float64)
     if stored.shape != shape or model.weights_.shape != (k,) or model.means_.shape != (k, p):
@@ -194,15 +213,15 @@ def cholesky(model: Any, matrix: Array) -> Array:
     return lower
 
 
-def _step(model: Any, rows: Rows, at: Parameters) -> Found:
-    """Find the objective, and the parameters that one step leads to."""
+def _step(model: Any, rows: Rows, at: Parameters, possible: Array | None = None) -> Found:
+    """Find the objective, and the parameters that one step leads to; ``possible`` are components by number of label."""
     k, p = at.means.shape
     floor, scale, extra = EXTENDED(model.reg_covar), np.zeros(p), 0.0
     prior = EXTENDED(0)
     factors = [cholesky(model, one) for one in at.covariances]
     logs_of = [np.sum(np.log(np.diagonal(one))) for one in factors]
     traces = [solved(one, np.eye(p, dtype=EXTENDED)) ** 2 for one in factors]
-    if model.covariance_prior is not None:
+    if getattr(model, "covariance_prior", None) is not None:
         scale = np.broadcast_to(np.asarray(model.covariance_prior, dtype=np.float64), (p,))
         degrees = p if model.degrees_of_freedom_prior is None else model.degrees_of_freedom_prior
         extra = float(degrees + p + 1)
@@ -211,7 +230,7 @@ def _step(model: Any, rows: Rows, at: Parameters) -> Found:
     with np.errstate(divide="ignore"):
         levels = np.log(at.weights) - np.array(logs_of) - 0.5 * p * np.log(2 * np.pi * EXTENDED(1))
     levels = levels - 0.5 * floor * np.array([np.sum(one) for one in traces])
-    found = sums(model, rows, levels, factors, at.means)
+    found = sums(model, rows, levels, factors, at.means, possible)
     objective = float((found.total + prior) / found.weight)
     return Found(objective, _following(model, at, (found.n, found.firsts, found.squares), (floor, scale, extra)))
 
@@ -226,7 +245,9 @@ class Sums(NamedTuple):
     squares: Array  # (k, p, p)
 
 
-def sums(model: Any, rows: Rows, levels: Array, factors: list[Array], means: Array) -> Sums:
+def sums(
+    model: Any, rows: Rows, levels: Array, factors: list[Array], means: Array, possible: Array | None = None
+) -> Sums:
     """Go through the rows once."""
     k, p = means.shape
     total = weight = EXTENDED(0)
@@ -235,6 +256,8 @@ def sums(model: Any, rows: Rows, levels: Array, factors: list[Array], means: Arr
         logs = np.stack(
             [levels[j] - 0.5 * np.sum(solved(factors[j], (block.X - means[j]).T) ** 2, axis=0) for j in range(k)]
         )
+        if possible is not None:
+            logs = np.where(possible[block.y[:, 0].astype(np.int64)].T, logs, -np.inf)
         top = logs.max(axis=0)
         if getattr(model, "algorithm", "soft") == "hard":
             shares = np.zeros_like(logs)

@@ -54,6 +54,7 @@ from qed.verify import (
     _chains,
     _clusters,
     _coded,
+    _completed,
     _copies,
     _counts,
     _covariances,
@@ -66,6 +67,7 @@ from qed.verify import (
     _factors,
     _forests,
     _hard_margin,
+    _independent_mixtures,
     _isotonic,
     _kernel_clusters,
     _largest,
@@ -75,6 +77,7 @@ from qed.verify import (
     _members,
     _merges,
     _mistakes,
+    _mixed_columns,
     _mixtures,
     _modes_and_exemplars,
     _multiway_trees,
@@ -92,10 +95,13 @@ from qed.verify import (
     _selected,
     _soft_clusters,
     _sources,
+    _sparse_components,
     _subsets,
     _subspace,
+    _topics,
     _transformers,
     _trees,
+    _two_tables,
     _variational,
 )
 from qed.verify._blocks import column_names
@@ -212,6 +218,7 @@ TABLE: dict[str, Entry] = {
         f"qed.covariance.{name}": _by(StationaryCertificate, _covariances.check_robust)
         for name in ("EllipticEnvelope", "MinCovDet")
     },
+    "qed.decomposition.CCA": _by(SubspaceCertificate, _two_tables.check_correlated),
     "qed.decomposition.DictionaryLearning": _by(StationaryCertificate, _factors.check_dictionary),
     "qed.decomposition.FactorAnalysis": _by(AscentCertificate, _latent_normal.check_analysis),
     "qed.decomposition.FastICA": _by(StationaryCertificate, _sources.check),
@@ -219,10 +226,21 @@ TABLE: dict[str, Entry] = {
     "qed.decomposition.HadamardProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
     "qed.decomposition.KernelPCA": _by(SubspaceCertificate, _projections.check_kernel_pca),
+    "qed.decomposition.LatentDirichletAllocation": _by(AscentCertificate, _topics.check),
+    "qed.decomposition.MatrixCompletion": _by(DualityGapCertificate, _completed.check),
+    "qed.decomposition.MiniBatchDictionaryLearning": _by(StationaryCertificate, _factors.check_dictionary),
     "qed.decomposition.MiniBatchNMF": _by(StationaryCertificate, _factors.check_nonnegative),
+    "qed.decomposition.MiniBatchSparsePCA": _by(StationaryCertificate, _sparse_components.check_components),
     "qed.decomposition.NMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.PLSCanonical": _by(SubspaceCertificate, _two_tables.check_covarying),
+    "qed.decomposition.PLSRegression": _by(SubspaceCertificate, _two_tables.check_covarying),
+    "qed.decomposition.PLSSVD": _by(SubspaceCertificate, _two_tables.check_svd),
     "qed.decomposition.ProbabilisticPCA": _by(LikelihoodCertificate, _latent_normal.check_probabilistic),
+    "qed.decomposition.SparseCoder": Entry(
+        {DualityGapCertificate: _sparse_components.check_coder, ExactCertificate: _sparse_components.check_rule}
+    ),
+    "qed.decomposition.SparsePCA": _by(StationaryCertificate, _sparse_components.check_components),
     "qed.decomposition.SparseRandomProjection": _by(ExactCertificate, _projections.check_seeded),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
@@ -312,6 +330,11 @@ TABLE: dict[str, Entry] = {
     "qed.manifold.TSNE": _by(EmbeddingCertificate, _neighbor_embeddings.check_tsne),
     "qed.manifold.UMAP": _by(EmbeddingCertificate, _neighbor_embeddings.check_umap),
     "qed.mixture.BayesianGaussianMixture": _by(AscentCertificate, _variational.check),
+    "qed.mixture.GaussianMixtureClassifier": _by(AscentCertificate, _mixtures.check_classes),
+    **{
+        f"qed.mixture.{name}": _by(AscentCertificate, _independent_mixtures.check)
+        for name in ("BernoulliMixture", "CategoricalMixture", "PoissonMixture")
+    },
     "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
@@ -328,7 +351,9 @@ TABLE: dict[str, Entry] = {
     "qed.naive_bayes.GaussianNB": _by(
         LikelihoodCertificate, functools.partial(_likelihood.check, _likelihood.check_normal)
     ),
+    "qed.naive_bayes.MixedNB": _by(LikelihoodCertificate, functools.partial(_likelihood.check, _mixed_columns.check)),
     "qed.naive_bayes.MultinomialNB": _COUNTS,
+    "qed.naive_bayes.PoissonNB": _COUNTS,
     "qed.neighbors.KNeighborsClassifier": _NEAREST,
     "qed.neighbors.KNeighborsRegressor": _NEAREST,
     "qed.neighbors.KernelDensity": _NEAREST,
@@ -565,6 +590,8 @@ def _require_labels(model: Any, X: Any, y: Any) -> None:
     if stored.dtype.kind == "O" and labels.dtype.kind in "biuf":
         _refuse(model, "has labels that are objects, and these are numbers")
     known, found = stored.tolist(), labels.tolist()
+    if "unlabeled" in cls._fields and model.unlabeled is not None:  # what stands for a label that nobody knows
+        found = [label for label in found if label != model.unlabeled]
     is_stream = hasattr(cls, "partial_fit")
     if known != found and not (is_stream and known == sorted(set(known)) and set(found) <= set(known)):
         raise OtherData(

@@ -104,7 +104,7 @@ def _structured(matrix: Array, kind: str) -> Array:
 
 def _posterior(model: Any, before: Before) -> Beliefs:
     """Read the posterior, and hold its parts against the numbers of rows behind the components."""
-    whole, k = read_components(model), model.n_components
+    whole, k = read_components(model, model.n_components), model.n_components
     n = model.mean_precision_ - before.precision
     tied = model.covariance_type == "tied"
     degrees = before.degrees + (n.sum() / k if tied else n)

@@ -14,9 +14,8 @@ namespace qed {
 
 struct MixtureRows {
     Matrix x;
-    const double* shift;         ///< subtracted from every row; columns of them
-    const double* weights;       ///< >= 0; null for ones
-    const std::int32_t* fixed;   ///< the component of each row, -1 where it is not known; null where none is
+    const double* shift;    ///< subtracted from every row; columns of them
+    const double* weights;  ///< >= 0; null for ones
 };
 
 struct GaussianComponents {
@@ -30,7 +29,7 @@ struct GaussianComponents {
 
 /// Sums over rows; squares are products of differences from the means above, whole matrices or their diagonals.
 struct MixtureSums {
-    double likelihood = 0.0;  ///< weighted sum of the logarithms of densities (of fixed rows: joint ones)
+    double likelihood = 0.0;  ///< weighted sum of the logarithms of densities
     double* weights;          ///< count
     double* firsts;           ///< count × columns
     double* squares;          ///< count × columns (× columns)

@@ -226,6 +226,22 @@ def projections_back(model: Any, X: Array) -> Numbers:
     return Numbers(x @ axes + mean, np.abs(x) @ np.abs(axes) + np.abs(mean))
 
 
+def scores_of_pairs(model: Any, X: Array) -> Numbers:
+    """Return scores of standardised rows."""
+    axes = np.asarray(getattr(model, "x_rotations_", model.x_weights_)).astype(EXTENDED)
+    mean, deviation = np.asarray(model.x_mean_), np.asarray(model.x_std_)
+    x = X.astype(EXTENDED)
+    return Numbers((x - mean) / deviation @ axes, (np.abs(x) + np.abs(mean)) / deviation @ np.abs(axes))
+
+
+def rows_of_scores(model: Any, X: Array) -> Numbers:
+    """Return the rows that scores explain."""
+    mean, deviation = np.asarray(model.x_mean_), np.asarray(model.x_std_)
+    axes = np.asarray(model.x_loadings_).astype(EXTENDED).T * deviation
+    x = X.astype(EXTENDED)
+    return Numbers(x @ axes + mean, np.abs(x) @ np.abs(axes) + np.abs(mean))
+
+
 def hidden(model: Any, X: Array) -> Numbers:
     """Return the posterior means of hidden normal variables: the best of |x - L'z|² / noise + |z|²."""
     L = np.asarray(model.components_)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.verify._answers._compare import Labels, Numbers, softmax
+from qed.verify._independent_mixtures import Parameters, joint_logarithms, log_factorial, tables_of
 from qed.verify._rows import EXTENDED
 from qed.verify._variational import expected_logarithms
 
@@ -44,6 +45,32 @@ def counts(model: Any, X: Array) -> Numbers:
         level = np.zeros(len(level), EXTENDED)
     terms = _times(X[:, None, :], logs)
     return _added(terms, level)
+
+
+def events(model: Any, X: Array) -> Numbers:
+    """Add up logarithms of the probabilities of counts, factorials left out."""
+    logs = np.asarray(model.feature_log_prob_).astype(EXTENDED)
+    terms = np.stack([_times(X[:, None, :], logs), np.broadcast_to(-np.exp(logs), (len(X), *logs.shape))], axis=3)
+    flat = terms.reshape(len(X), len(logs), -1)
+    return _added(flat, np.asarray(model.class_log_prior_).astype(EXTENDED))
+
+
+def columns_of_kinds(model: Any, X: Array) -> Numbers:
+    """Add up logarithms of densities of columns, each of its own kind; what is missing adds nothing."""
+    terms = []
+    for kind, stored, column in zip(model.kinds_, model.parameters_, X.T, strict=True):
+        table, there = np.asarray(stored).astype(EXTENDED), ~np.isnan(column)
+        x = np.where(there, column, 0).astype(EXTENDED)[:, None]
+        if kind == "gaussian":
+            own = [-((x - table[:, 0]) ** 2) / table[:, 1] / 2, -(np.log(table[:, 1]) + CIRCLE) / 2 + 0 * x]
+        elif kind == "poisson":
+            own = [x * np.log(table[:, 0]), -table[:, 0] + 0 * x, -log_factorial(x).astype(EXTENDED) + 0 * table[:, 0]]
+        else:
+            value = (x[:, 0] > 0).astype(np.intp) if kind == "bernoulli" else x[:, 0].astype(np.intp)
+            size = table.shape[1]
+            own = [np.where(value < size, np.log(table)[:, np.minimum(value, size - 1)], 0).T]
+        terms += [np.where(there[:, None], one, 0) for one in own]
+    return _added(np.stack(terms, axis=2), _log(model.class_prior_))
 
 
 def presence(model: Any, X: Array) -> Numbers:
@@ -99,6 +126,9 @@ def _levels(model: Any) -> Array:
     held = vars(model)
     if "class_log_prior_" in held:
         return np.asarray(held["class_log_prior_"]).astype(EXTENDED)
+    if "component_classes_" in held:
+        shares = np.bincount(held["component_classes_"], held["weights_"], len(held["classes_"]))
+        return _log(shares)
     return _log(held["class_prior_"] if "class_prior_" in held else held["priors_"])
 
 
@@ -165,6 +195,18 @@ def _expected_components(model: Any, X: Array) -> Numbers:
     return Numbers(found.values - _log(model.weights_) + weights + (shifts - p / counted) / 2, found.size)
 
 
+def class_mixtures(model: Any, X: Array) -> Numbers:
+    """Add up densities of the components of each class."""
+    found, owner = _components(model, X), np.asarray(model.component_classes_)
+    values, sizes = [], []
+    for label in range(len(model.classes_)):
+        own = found.values[:, owner == label]
+        top = own.max(axis=1)
+        values.append(top + np.log(np.exp(own - top[:, None]).sum(axis=1)))
+        sizes.append(found.size[:, owner == label].max(axis=1))
+    return Numbers(np.stack(values, axis=1), np.stack(sizes, axis=1))
+
+
 def expected_component_chances(model: Any, X: Array) -> Numbers:
     """Return how far each component of a variational mixture answers for a row."""
     found = _expected_components(model, X)
@@ -186,4 +228,23 @@ def component_chances(model: Any, X: Array) -> Numbers:
 def component(model: Any, X: Array) -> Labels:
     """Predict the number of the component that most answers for a row."""
     found = _components(model, X)
+    return Labels(found.values, found.size.max(axis=1, keepdims=True), np.arange(found.values.shape[1]))
+
+
+def _independent(model: Any, X: Array) -> Numbers:
+    """Add up logarithms of the probabilities of entries under the components of a mixture."""
+    at = Parameters(np.asarray(model.weights_).astype(EXTENDED), tables_of(model))
+    values, size = joint_logarithms(model, X, at)
+    return Numbers(values, size + 1)
+
+
+def independent_component_chances(model: Any, X: Array) -> Numbers:
+    """Return how far each component of a mixture of independent columns answers for a row."""
+    found = _independent(model, X)
+    return Numbers(softmax(found.values), 1 + found.size.max(axis=1, keepdims=True))
+
+
+def independent_component(model: Any, X: Array) -> Labels:
+    """Predict the number of the component of a mixture of independent columns that most answers for a row."""
+    found = _independent(model, X)
     return Labels(found.values, found.size.max(axis=1, keepdims=True), np.arange(found.values.shape[1]))

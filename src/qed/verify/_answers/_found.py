@@ -1,7 +1,7 @@
-"""Answers of factorisations, kernels and projections: what is defined of them, and what is only bounded.
+"""Answers of factorisations, kernels and projections.
 
-A random projection is linear: what it makes of the unit rows says what it makes of all others. The coordinates that a non-negative
-factorisation gives to rows are the end of a search, which no formula repeats: here they must be non-negative.
+Directions of a random projection are drawn anew from its seed. Codes are the end of a search: those of squared errors are held to
+the conditions of the best ones, those of other divergences are found anew by as many multiplicative steps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Numbers, dense, refuse, require, table_of
+from qed.verify._answers._compare import Numbers, blocks_of, dense, refuse, require, table_of
+from qed.verify._completed import completed
+from qed.verify._factors import NAMES, multiplied_codes
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -63,27 +65,130 @@ def kernel_coordinates(model: Any, X: Array) -> Numbers:
 
 
 def drawn_map(model: Any, X: Any, told: Any) -> None:
-    """Compare with the map that unit rows show."""
+    """Compare with directions drawn anew from the seed."""
     rows, answers = table_of(model, X), dense(told)
-    own = dense(model.transform(np.eye(rows.shape[1])))
+    own = _directions(type(model).__name__, model, rows.shape[1])
     x = rows if isinstance(rows, np.ndarray) else rows.toarray()
     values = x.astype(EXTENDED) @ own
     size = np.abs(x.astype(EXTENDED)) @ np.abs(own) * 16
     require(model, "transform", Numbers(values, size), answers, terms=rows.shape[1], is_single=rows.dtype == np.float32)
 
 
+def _directions(kind: str, model: Any, p: int) -> Array:
+    """Draw directions as columns, shape (p, k), from the seed by definition."""
+    rng, k = np.random.default_rng(model.seed_), int(model.n_components_)
+    if kind == "GaussianRandomProjection":
+        return np.asarray(rng.standard_normal((k, p)).T / np.sqrt(k))
+    if kind == "SparseRandomProjection":
+        share = 1 / np.sqrt(p) if model.density == "auto" else float(model.density)
+        found = np.zeros((p, k))
+        for j in range(k):
+            place = np.flatnonzero(rng.random(p) < share)
+            found[place, j] = np.where(rng.random(len(place)) < 0.5, -1.0, 1.0) * np.sqrt(1 / (share * k))
+        return found
+    signs = np.where(rng.random(p) < 0.5, -1.0, 1.0)
+    q = 1 << max(p - 1, k - 1).bit_length()
+    kept = np.sort(rng.permutation(q)[:k])
+    common = np.bitwise_and.outer(np.arange(p), kept)  # an entry of Hadamard's matrix is the parity of common digits
+    odd = np.zeros(common.shape, dtype=bool)
+    while common.any():
+        odd ^= (common & 1).astype(bool)
+        common >>= 1
+    return np.asarray(np.where(odd, -1.0, 1.0) * signs[:, None] / np.sqrt(k))
+
+
 def factors(model: Any, X: Any, told: Any) -> None:
-    """See that coordinates are non-negative and finite, one for each component."""
+    """See that codes are non-negative, and the best ones: by their conditions, or after the same multiplicative steps."""
     rows, answers = table_of(model, X), dense(told)
-    good = answers.shape == (rows.shape[0], len(model.components_)) and answers.dtype.kind == "f"
+    H = np.asarray(model.components_, dtype=np.float64)
+    good = answers.shape == (rows.shape[0], len(H)) and answers.dtype.kind == "f"
     if not good or not (np.isfinite(answers) & (answers >= 0)).all():
         refuse(model, "transform")
+    beta = NAMES[model.beta_loss] if isinstance(model.beta_loss, str) else float(model.beta_loss)
+    strength = rows.shape[1] * float(model.alpha_W)
+    l1, l2 = strength * model.l1_ratio, strength * (1 - model.l1_ratio)
+    unit = 2.0**-24 if answers.dtype == np.float32 else 2.0**-53
+    steps = getattr(model, "transform_max_iter", None) or model.max_iter
+    for some, x in blocks_of(rows):
+        W = answers[some].astype(np.float64)
+        if beta == 2:
+            sizes = x @ H.T + W @ (H @ H.T) + l2 * W + l1
+            slope = W @ (H @ H.T) + l2 * W - x @ H.T + l1
+            near = 1e-6 * sizes + 64 * unit * H.shape[1] * (W @ np.abs(H @ H.T) + sizes)
+            good = np.where(W > 0, np.abs(slope), np.maximum(-slope, 0.0)) <= near
+        else:
+            own = multiplied_codes(x, H, beta, (l1, l2), steps)
+            good = np.abs(own - W) <= (1e-6 + 8 * unit) * own.max(axis=1, initial=0.0, keepdims=True)
+        if not good.all():
+            refuse(model, "transform")
+
+
+def shares_of_topics(model: Any, X: Any, told: Any) -> None:
+    """Compare with updates of each document from equal shares, wherever rounding may have stopped them."""
+    from scipy.special import psi  # noqa: PLC0415  a special function
+
+    rows, answers = table_of(model, X), dense(told)
+    beta, k = np.asarray(model.exp_dirichlet_component_, dtype=np.float64), len(model.components_)
+    if answers.shape != (rows.shape[0], k) or not np.isfinite(answers).all():
+        refuse(model, "transform")
+    near = 1e-5 if answers.dtype == np.float32 else 1e-8
+    for i in range(rows.shape[0]):
+        row = rows[i] if isinstance(rows, np.ndarray) else rows[[i]].toarray()[0]
+        used = np.flatnonzero(row)
+        counts, topics = row[used].astype(np.float64), beta[:, used]
+        gamma, good = np.ones(k), model.max_doc_update_iter == 0
+        for _ in range(model.max_doc_update_iter):
+            theta = np.exp(psi(gamma) - psi(gamma.sum()))
+            after = model.doc_topic_prior_ + theta * (topics @ (counts / np.maximum(theta @ topics, 1e-300)))
+            change = float(np.mean(np.abs(after - gamma)))
+            gamma = after
+            if change < (1 + 1e-6) * model.mean_change_tol + 1e-12:
+                good = good or bool(np.all(np.abs(gamma / gamma.sum() - answers[i]) <= near))
+                if change < (1 - 1e-6) * model.mean_change_tol - 1e-12:
+                    break
+        if not good and not np.all(np.abs(gamma / gamma.sum() - answers[i]) <= near):
+            refuse(model, "transform")
+
+
+def filled(model: Any, X: Any, told: Any) -> None:
+    """Compare what missing entries are filled with; the others stay as they are."""
+    rows, answers = table_of(model, X), dense(told)
+    x = np.asarray(rows, dtype=np.float64)
+    there = ~np.isnan(x)
+    own = np.where(there, x, completed(model, x))
+    size = (
+        np.abs(own) + np.sqrt(np.nansum(x * x, axis=1, keepdims=True)) + np.abs(np.asarray(model.mean_)).max(initial=0)
+    )
+    near = (1e-5 if answers.dtype == np.float32 else 1e-7) * size
+    if answers.shape != x.shape or not np.all(np.where(there, answers == rows, np.abs(answers - own) <= near)):
+        refuse(model, "transform")
+
+
+def ridge_scores(model: Any, X: Array) -> Numbers:
+    """Return the ridge regression of centred rows on components."""
+    C, mean, p = np.asarray(model.components_), np.asarray(model.mean_), X.shape[1]
+    stacked = np.vstack([C.T, np.sqrt(float(model.ridge_alpha)) * np.eye(len(C))])
+    into = np.linalg.pinv(stacked)[:, :p]
+    values = np.linalg.svd(stacked, compute_uv=False)
+    flat = (values[0] / values[values > 1e-12 * values[0]][-1]) ** 2 if values[0] > 0 else 1.0
+    x = X.astype(EXTENDED)
+    size = (np.abs(x) + np.abs(mean)).max(axis=1, initial=0, keepdims=True) * np.abs(into).sum()
+    return Numbers((x - mean) @ into.T.astype(EXTENDED), flat * (size + np.zeros((1, len(C)))))
+
+
+def rows_of_components(model: Any, X: Array) -> Numbers:
+    """Return the rows that scores and components make."""
+    C, mean, z = np.asarray(model.components_), np.asarray(model.mean_), X.astype(EXTENDED)
+    return Numbers(z @ C + mean, np.abs(z) @ np.abs(C) + np.abs(mean))
 
 
 def codes(model: Any, X: Any, told: Any) -> None:
     """See that sparse codes are optimal: the lasso by its conditions, a pursuit by least squares over the atoms it chose."""
     rows, answers = table_of(model, X), dense(told)
-    D, kind = np.asarray(model.components_), model.transform_algorithm
+    given = hasattr(model, "dictionary")
+    D = np.asarray(model.dictionary if given else model.components_, dtype=np.float64)
+    D = np.eye(rows.shape[1]) if given and model.dictionary is None else D
+    kind = model.transform_algorithm
     k, x = len(D), np.asarray(rows, dtype=np.float64)
     if answers.shape != (len(x), (1 + bool(model.split_sign)) * k) or not np.isfinite(answers).all():
         refuse(model, "transform")
@@ -97,11 +202,18 @@ def codes(model: Any, X: Any, told: Any) -> None:
         most = model.transform_n_nonzero_coefs or (k if model.transform_alpha is not None else max(D.shape[1] // 10, 1))
         good &= np.count_nonzero(U, axis=1)[:, None] <= most
     else:
-        alpha = model.alpha if model.transform_alpha is None else model.transform_alpha
+        default = 1.0 if given else model.alpha
+        alpha = default if model.transform_alpha is None else model.transform_alpha
         if kind == "threshold":
             wanted = x @ D.T
             size = np.maximum((wanted if model.positive_code else np.abs(wanted)) - alpha, 0.0)
             good = np.abs(U - np.where(wanted < 0, -size, size)) <= near
+        elif given:  # sweeps may end before the best codes: what they lack is bounded by a dual point
+            most = np.max(slope if model.positive_code else np.abs(slope), axis=1, keepdims=True)
+            share = np.minimum(1.0, alpha / np.maximum(most, np.finfo(float).tiny))
+            lacks = ((1 - share) ** 2 * np.sum((x - U @ D) ** 2, axis=1, keepdims=True)) / 2
+            lacks = lacks + np.sum(alpha * np.abs(U) - U * share * slope, axis=1, keepdims=True)
+            good = lacks <= 1e-2 * length**2 + near * length
         else:
             above = slope <= alpha + near if model.positive_code else np.abs(slope) <= alpha + near
             good = np.where(U == 0, above, np.abs(slope - alpha * np.sign(U)) <= near)

@@ -27,6 +27,14 @@ def number(model: Any, X: Array) -> Numbers:
     return Numbers(*(one[:, 0] if flat else one for one in found))
 
 
+def number_of_centred(model: Any, X: Array) -> Numbers:
+    """Predict numbers from centred columns; one for each row where one target was learnt."""
+    w, mean = np.asarray(model.coef_).astype(EXTENDED).T, np.asarray(model.x_mean_).astype(EXTENDED)
+    b, x = np.asarray(model.intercept_).astype(EXTENDED), X.astype(EXTENDED)
+    found = Numbers((x - mean) @ w + b, (np.abs(x) + np.abs(mean)) @ np.abs(w) + np.abs(b))
+    return Numbers(*(one[:, 0] if model.one_target_ else one for one in found))
+
+
 def mean_of_counts(model: Any, X: Array) -> Numbers:
     """Predict means whose logarithms are linear."""
     logs = number(model, X)

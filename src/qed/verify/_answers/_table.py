@@ -114,13 +114,32 @@ RULES: dict[str, dict[str, Rule]] = {
         f"qed.decomposition.{name}": _defined(transform=_columns.hidden, inverse_transform=_columns.expected_of_hidden)
         for name in ("FactorAnalysis", "ProbabilisticPCA")
     },
-    "qed.decomposition.DictionaryLearning": {"transform": _found.codes},
+    **{
+        f"qed.decomposition.{name}": {
+            **_linear_in(predict=_linear.number_of_centred),
+            **_defined(transform=_columns.scores_of_pairs, inverse_transform=_columns.rows_of_scores),
+        }
+        for name in ("CCA", "PLSCanonical", "PLSRegression")
+    },
+    **{
+        f"qed.decomposition.{name}": {"transform": _found.codes}
+        for name in ("DictionaryLearning", "MiniBatchDictionaryLearning", "SparseCoder")
+    },
+    **{
+        f"qed.decomposition.{name}": _defined(
+            transform=_found.ridge_scores, inverse_transform=_found.rows_of_components
+        )
+        for name in ("MiniBatchSparsePCA", "SparsePCA")
+    },
+    "qed.decomposition.LatentDirichletAllocation": {"transform": _found.shares_of_topics},
     "qed.decomposition.FastICA": _defined(transform=_columns.unmixed, inverse_transform=_columns.mixed),
     "qed.decomposition.IncrementalPCA": _PROJECTED,
     "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
+    "qed.decomposition.MatrixCompletion": {"transform": _found.filled},
     "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
     "qed.decomposition.NMF": {"transform": _found.factors},
     "qed.decomposition.PCA": _PROJECTED,
+    "qed.decomposition.PLSSVD": _defined(transform=_columns.scores_of_pairs),
     "qed.decomposition.TruncatedSVD": _PROJECTED,
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": {
         **_PROBABLE,
@@ -224,6 +243,13 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.mixture.BayesianGaussianMixture": _defined(
         predict=_densities.expected_component, predict_proba=_densities.expected_component_chances
     ),
+    "qed.mixture.GaussianMixtureClassifier": _bayes(_densities.class_mixtures, linear=False),
+    **{
+        f"qed.mixture.{name}": _defined(
+            predict=_densities.independent_component, predict_proba=_densities.independent_component_chances
+        )
+        for name in ("BernoulliMixture", "CategoricalMixture", "PoissonMixture")
+    },
     "qed.mixture.GaussianMixture": _defined(predict=_densities.component, predict_proba=_densities.component_chances),
     "qed.model_selection.DummyClassifier": {
         "predict": _composites.usual_label,
@@ -241,7 +267,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.naive_bayes.CategoricalNB": _bayes(_densities.categories, linear=False),
     "qed.naive_bayes.ComplementNB": _COUNTS,
     "qed.naive_bayes.GaussianNB": _bayes(_densities.normal, linear=False),
+    "qed.naive_bayes.MixedNB": _bayes(_densities.columns_of_kinds, linear=False),
     "qed.naive_bayes.MultinomialNB": _COUNTS,
+    "qed.naive_bayes.PoissonNB": _bayes(_densities.events, linear=True),
     "qed.neighbors.KNeighborsClassifier": {one: _nearest.by_neighbours(one) for one in METHODS[:2]},
     "qed.neighbors.KNeighborsRegressor": {"predict": _nearest.by_neighbours("predict")},
     "qed.neural_network.MLPClassifier": _defined(predict=_networks.label, predict_proba=_networks.chances),
