@@ -13,6 +13,7 @@ from qed.core._state import check_state
 from qed.metrics import pairwise_distances
 from qed.model_selection import FixedThresholdClassifier, GridSearchCV
 from qed.naive_bayes import GaussianNB
+from qed.tree import DecisionTreeClassifier
 
 X = np.random.default_rng(1).normal(size=(30, 4))
 y = (X[:, 0] > 0).astype(int)
@@ -132,6 +133,11 @@ def test_functions_of_numbers_on_sparse_tables():
     model = preprocessing.FunctionTransformer(np.log).fit(np.abs(X))
     with pytest.raises(InvalidDataType, match="csr_matrix"):
         model.transform(sp.csr_matrix(np.abs(X)))
+
+
+def test_directions_of_unequal_lengths():
+    with pytest.raises(InvalidParameter, match="monotonic_cst"):
+        DecisionTreeClassifier(monotonic_cst=[[1, 0], 1, [0], 1]).fit(X, y)
 
 
 def test_neighbours_of_no_rows():
