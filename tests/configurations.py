@@ -511,6 +511,9 @@ def _sparse_factors(add: Callable[..., None]) -> None:
     for kind in (D.SparsePCA, D.MiniBatchSparsePCA):
         add(lambda kind=kind: kind(2, alpha=0.5, random_state=0))
         add(lambda kind=kind: kind(3, alpha=2.0, ridge_alpha=0.5, max_iter=20, random_state=0), layout="float32")
+    add(lambda: D.MatrixCompletion(alpha=0.5), rows="gaps")
+    add(lambda: D.MatrixCompletion(alpha=2.0, center=False), rows="gaps", layout="float32")
+    add(lambda: D.MatrixCompletion(alpha=0.3), layout="pandas")
     for method in ("batch", "online"):
         add(lambda method=method: D.LatentDirichletAllocation(2, learning_method=method, random_state=0))
         add(

@@ -1,11 +1,13 @@
 """Anomalies of a table: found, explained, at the chosen rate, by a model that scores new rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import qed
 from qed.core import CertificateError, InvalidData, InvalidParameter
-from qed.study import detect
+from qed.study import _detect, detect
 from qed.study._detect import METHODS, _threshold
 
 N = 200
@@ -29,7 +31,7 @@ def table(n=N, seed=0):
 
 @pytest.fixture(scope="module")
 def found():
-    return detect(table(), rate=0.02, budget="10s")
+    return detect(table(), rate=0.02, budget="600s")
 
 
 def test_finds_and_explains(found):
@@ -73,7 +75,7 @@ def test_threshold_is_an_order_statistic():
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_what_is_far_out(method):
     rows = {name: values for name, values in table().items() if name != "kind"}
-    found = detect(rows, method=method, rate=0.03, budget="10s")
+    found = detect(rows, method=method, rate=0.03, budget="600s")
     # a forest that has not seen a row beyond its range finds it no more anomalous than the last row inside
     assert found.table["p_value"][7] < (0.15 if method == "forest" else 0.03)
     assert found.checked.is_accepted
@@ -91,11 +93,30 @@ def test_every_method_finds_what_is_far_out(method):
 )
 def test_bad_input_is_answered_in_a_sentence(rows, options, error, words):
     with pytest.raises(error, match=words):
-        detect(rows, budget="5s", **options)
+        detect(rows, budget="600s", **options)
 
 
 def test_a_table_of_categories_alone():
     rows = {"a": ["x", "y"] * 30, "b": ["u", "v"] * 30}
     rows["b"][3] = "u"
-    found = detect(rows, budget="5s")
+    found = detect(rows, budget="600s")
     assert found.anomalies[0].row == 3
+
+
+def test_rows_beyond_the_fit_are_scored_too(monkeypatch):
+    monkeypatch.setattr(_detect, "MOST_FITTED", 100)
+    monkeypatch.setattr(_detect, "BLOCK_ROWS", 30)
+    found = detect(table(), method="neighbors", rate=0.02, budget="600s")
+    assert found.model.sheet.story.rows_fitted == 100
+    assert len(found.scores) == N
+    assert 7 in {one.row for one in found.anomalies}
+    beyond = found.scored[100:]
+    rows = {name: [values[i] for i in beyond] for name, values in table().items()}
+    np.testing.assert_allclose(found.scores[100:], found.model.outputs(rows)["score"])
+
+
+def test_a_changed_threshold_is_rejected(found):
+    output = replace(found.model.sheet.output, threshold=0.9 * found.model.sheet.output.threshold)
+    changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.sheet, output=output))
+    with pytest.raises(CertificateError, match="threshold"):
+        changed.verify(table())

@@ -19,6 +19,7 @@ what is proved about them is proved from it.
     _mini_batch_dictionary_learning, _sparse_coder      _two_tables          their pairs of directions
     _sparse_coding           codes of new rows          _dictionary          steps over codes and atoms
     _sparse_pca              few columns a component    _online_dictionary   the same from batches
+    _matrix_completion       missing entries of a table of low rank
     _latent_dirichlet_allocation   topics of documents  _topics              their variational inference
 """
 

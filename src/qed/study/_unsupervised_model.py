@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidParameter
+from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.study._encode import encode
 from qed.study._source import BLOCK, TableBlocks, read_table
 from qed.study._table_pipeline import TablePipeline, shuffled, sound_parts
@@ -103,6 +104,18 @@ class UnsupervisedModel(TablePipeline):
         X, story = self._matrix(table), self.sheet.story
         return X[shuffled(X, np.zeros(len(X)), story.seed)[: story.rows_fitted]], None
 
+    def _require_output(self, table: Any) -> None:
+        """Refuse names of clusters in another order than that of their sizes, and a threshold that the scores do not give."""
+        output = self.sheet.output
+        if output.task == "clusters":
+            names = self.outputs(table)["cluster"]
+            sizes = np.bincount(names, minlength=len(output.labels) + 1)[1:]
+            if sorted(output.labels) != sorted(str(at + 1) for at in range(len(sizes))) or np.any(np.diff(sizes) > 0):
+                raise CertificateError("The clusters are not numbered by their sizes: their names were changed.")
+        is_stored = output.task == "anomalies" and len(output.scores) == self.sheet.story.rows_fitted
+        if is_stored and output.threshold != order_statistic(output.scores, output.rate):
+            raise CertificateError("The threshold is not the one that the stored scores and the rate give.")
+
     @staticmethod
     def _blocks(table: Any) -> Iterable[RawTable]:
         return table if isinstance(table, TableBlocks) else read_table(table).blocks(BLOCK)
@@ -147,6 +160,17 @@ def anomaly_scores(pipeline: Any, X: Array) -> Array:
         prepared = step.transform(prepared)
     distances, _ = model.kneighbors(prepared)
     return np.asarray(np.mean(distances, axis=1), np.float64)
+
+
+def order_statistic(scores: Array, rate: float) -> float:
+    """Return the score that a further one, of the same source, exceeds with at most this probability."""
+    place = order_place(len(scores), rate)
+    return float(np.sort(scores)[place - 1])
+
+
+def order_place(n: int, rate: float) -> int:
+    """Return which of n scores, in rising order, is that threshold: one exceeds the i-th with probability (n + 1 - i) / (n + 1)."""
+    return min(n, math.ceil((1 - rate) * (n + 1) - 1e-9))
 
 
 def p_values(scores: Array, reference: Array) -> Array:

@@ -135,6 +135,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.decomposition.FastICA": _defined(transform=_columns.unmixed, inverse_transform=_columns.mixed),
     "qed.decomposition.IncrementalPCA": _PROJECTED,
     "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
+    "qed.decomposition.MatrixCompletion": {"transform": _found.filled},
     "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
     "qed.decomposition.NMF": {"transform": _found.factors},
     "qed.decomposition.PCA": _PROJECTED,
