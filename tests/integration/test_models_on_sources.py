@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import two_workers
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import qed
 from qed.cluster import KMeans
+from qed.compose import make_pipeline
 from qed.decomposition import PCA
 from qed.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from qed.linear_model import (
@@ -23,8 +26,20 @@ from qed.linear_model import (
     RidgeCV,
 )
 from qed.mixture import GaussianMixture
+from qed.model_selection import GridSearchCV, KFold, cross_val_predict, cross_validate
 from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
-from qed.preprocessing import MaxAbsScaler, MinMaxScaler, SimpleImputer, StandardScaler
+from qed.preprocessing import (
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    QuantileTransformer,
+    RobustScaler,
+    SimpleImputer,
+    StandardScaler,
+    TargetEncoder,
+)
 from qed.svm import LinearSVC, LinearSVR
 
 pytestmark = pytest.mark.filterwarnings("default")  # Dask warns of ports in use
@@ -42,6 +57,7 @@ FRAME = pd.DataFrame(X, columns=NAMES).assign(
     weight=RNG.integers(0, 3, N).astype(float),
 )
 COUNTS = FRAME.assign(**{name: np.floor(FRAME[name] % 4) for name in NAMES})
+CODED = COUNTS.assign(a=COUNTS["a"].where(RNG.random(N) > 0.1))
 GAPS = FRAME.assign(a=FRAME["a"].where(RNG.random(N) > 0.1))
 
 # model, target, table, attributes that must agree to 1e-10
@@ -63,6 +79,20 @@ EXACT = [
     (MinMaxScaler(), None, GAPS, ["data_min_", "scale_"]),
     (MaxAbsScaler(), None, GAPS, ["scale_"]),
     (SimpleImputer(), None, GAPS, ["statistics_"]),
+    (SimpleImputer(strategy="median"), None, GAPS, ["statistics_"]),
+    (SimpleImputer(strategy="most_frequent"), None, CODED, ["statistics_"]),
+    (SimpleImputer(strategy="constant", fill_value=2), None, GAPS, ["statistics_"]),
+    (RobustScaler(quantile_range=(10, 80)), None, GAPS, ["center_", "scale_"]),
+    (RobustScaler(unit_variance=True), None, COUNTS, ["center_", "scale_"]),
+    (QuantileTransformer(n_quantiles=30), None, GAPS, ["quantiles_", "references_"]),
+    (QuantileTransformer(n_quantiles=30, subsample=200, random_state=1), None, GAPS, ["quantiles_"]),
+    (KBinsDiscretizer(4, random_state=0), None, FRAME, ["bin_edges_"]),
+    (KBinsDiscretizer(4, subsample=100, random_state=0), None, FRAME, ["bin_edges_"]),
+    (OneHotEncoder(drop="first"), None, CODED, ["categories_"]),
+    (OneHotEncoder(min_frequency=0.2, max_categories=3), None, CODED, ["categories_", "rare_"]),
+    (OrdinalEncoder(encoded_missing_value=-1), None, CODED, ["categories_"]),
+    (TargetEncoder(), "number", CODED, ["categories_", "encodings_", "target_mean_"]),
+    (TargetEncoder(smooth=3.0), "label", CODED, ["categories_", "encodings_", "target_mean_"]),
 ]
 # models without a finite statistic: both are within their certified gap
 ITERATIVE = [
@@ -101,10 +131,15 @@ def test_statistics_of_chunks_give_the_answer_of_all_rows(case):
     with qed.executor(two_workers()):
         there = qed.clone(model).fit(source)
     for name in names:
-        np.testing.assert_allclose(getattr(chunked, name), getattr(whole, name), rtol=1e-10, atol=1e-10)
-        np.testing.assert_array_equal(getattr(there, name), getattr(chunked, name))
+        for one, other, third in zip(*(listed(getattr(model, name)) for model in (chunked, whole, there)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+            np.testing.assert_array_equal(one, third)
     assert qed.verify(chunked, source).holds
     assert qed.verify(whole, source).holds
+
+
+def listed(value):
+    return [np.nan if one is None else one for one in value] if isinstance(value, list) else [value]
 
 
 @pytest.mark.parametrize("case", [EXACT[0], EXACT[3], EXACT[10], EXACT[11], EXACT[13]], ids=ids)
@@ -141,7 +176,16 @@ def test_a_chunked_design_on_a_cluster_gives_the_same_bits():
 
 def test_a_changed_model_is_refused_on_a_source():
     source = source_of(GAPS, None)
-    for model, name in ((StandardScaler(), "mean_"), (MinMaxScaler(), "data_min_"), (SimpleImputer(), "statistics_")):
+    for model, name in (
+        (StandardScaler(), "mean_"),
+        (MinMaxScaler(), "data_min_"),
+        (SimpleImputer(), "statistics_"),
+        (SimpleImputer(strategy="median"), "statistics_"),
+        (SimpleImputer(strategy="most_frequent"), "statistics_"),
+        (RobustScaler(), "center_"),
+        (RobustScaler(), "scale_"),
+        (QuantileTransformer(n_quantiles=20), "quantiles_"),
+    ):
         changed = model.fit(source)
         getattr(changed, name)[1] += 1e-6
         with pytest.raises(qed.CertificateError):
@@ -165,8 +209,14 @@ def test_what_a_source_cannot_do_is_said():
         Ridge().fit(source)
     with pytest.raises(qed.InvalidData, match=r"leave each one out.*cv=5"):
         RidgeCV().fit(source_of(FRAME, "number"))
-    with pytest.raises(qed.InvalidParameter, match=r"strategy='median'"):
-        SimpleImputer(strategy="median").fit(source)
+    with pytest.raises(qed.InvalidParameter, match=r"add_indicator=False from a source of chunks"):
+        SimpleImputer(add_indicator=True).fit(source)
+    with pytest.raises(qed.InvalidParameter, match=r"give subsample"):
+        QuantileTransformer(n_quantiles=9, subsample=None).fit(source)
+    with pytest.raises(qed.InvalidData, match=r"codes each row by the other folds"):
+        TargetEncoder().fit_transform(source)
+    with pytest.raises(qed.InvalidData, match=r"brings its own targets"):
+        cross_validate(Ridge(), source, FRAME["number"])
     with pytest.raises(qed.InvalidParameter, match=r"Pass a finite C"):
         LinearSVC(C=np.inf).fit(source_of(FRAME, "label"))
     with pytest.raises(qed.InvalidData, match=r"should be >= n_clusters=501"):
@@ -176,3 +226,104 @@ def test_what_a_source_cannot_do_is_said():
     bad = FRAME.assign(b=FRAME["b"].where(FRAME.index != 77, np.inf))
     with pytest.raises(qed.InvalidData, match=r"infinity: row 77 of partition 0, column 'b'"):
         StandardScaler().fit(qed.scan(bad, features=NAMES))
+
+
+def test_counted_models_that_were_changed_are_refused_on_a_source():
+    source = source_of(CODED, "number")
+    for model, change in (
+        (OneHotEncoder(), lambda one: one.categories_.__setitem__(1, one.categories_[1] + 1)),
+        (OrdinalEncoder(max_categories=2), lambda one: one.rare_.__setitem__(1, np.array([0]))),
+        (TargetEncoder(), lambda one: one.encodings_[2].__setitem__(0, 0.5)),
+    ):
+        change(model.fit(source))
+        with pytest.raises(qed.CertificateError):
+            qed.verify(model, source)
+    drawn = QuantileTransformer(n_quantiles=9, subsample=300).fit(source_of(GAPS, None))
+    drawn.quantiles_[1:8] = drawn.quantiles_[8]
+    with pytest.raises(qed.CertificateError, match=r"is no quantile"):
+        qed.verify(drawn, source_of(GAPS, None))
+
+
+# -- asking, judging and searching -----------------------------------------------------------------------------------
+
+
+def pipeline():
+    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), Ridge(0.1))
+
+
+def test_a_pipeline_fits_answers_and_is_verified_on_a_source():
+    source, (X, y) = source_of(GAPS, "number"), (GAPS[NAMES], GAPS["number"])
+    here, chunked = pipeline().fit(X, y), pipeline().fit(source)
+    with qed.executor(two_workers()):
+        there = pipeline().fit(source)
+        np.testing.assert_array_equal(there.predict(source), chunked.predict(source))
+    np.testing.assert_allclose(chunked.predict(source), here.predict(X), rtol=1e-10)
+    assert chunked.score(source) == pytest.approx(here.score(X, y), rel=1e-10)
+    assert qed.verify(chunked, source).holds
+    chunked.steps_[1][1].scale_[0] *= 1.001
+    with pytest.raises(qed.CertificateError):
+        qed.verify(chunked, source)
+
+
+def test_transformed_chunks_are_the_rows_transformed():
+    source = source_of(CODED, "label", weight="weight")
+    encoder = OneHotEncoder().fit(source)
+    changed = encoder.transform(source)
+    assert changed.schema.names == tuple(encoder.get_feature_names_out())
+    rows = np.vstack([chunk.X.toarray() for chunk in changed.chunks()])
+    np.testing.assert_array_equal(rows, encoder.transform(CODED[NAMES]).toarray())
+    model = LogisticRegression().fit(changed)
+    assert qed.verify(model, changed).holds
+    frame = pd.DataFrame(rows, columns=changed.schema.names)
+    np.testing.assert_array_equal(model.predict(changed), model.predict(frame))
+    y, s = CODED["label"].astype(int), CODED["weight"]
+    assert model.score(changed) == pytest.approx(model.score(frame, y, s), rel=1e-12)
+    with pytest.raises(qed.InvalidData, match=r"feature names should match"):
+        encoder.transform(qed.scan(CODED, features=["number", "b", "c", "d"]))
+
+
+@pytest.mark.parametrize(
+    "case", [(pipeline(), "number"), (LogisticRegression(tol=1e-8), "label")], ids=["ridge", "log"]
+)
+def test_folds_of_a_source_are_judged_as_folds_of_rows(case):
+    model, target = case
+    table = GAPS if target == "number" else FRAME
+    X, y = table[NAMES], table[target].astype(int) if target == "label" else table[target]
+    source, names = source_of(table, target), ["r2"] if target == "number" else ["accuracy", "neg_log_loss"]
+    cv = KFold(3, shuffle=True, random_state=0)
+    here = cross_validate(model, X, y, cv=cv, scoring=names)
+    for where in ("threads", two_workers()):
+        with qed.executor(where):
+            there = cross_validate(model, source, cv=cv, scoring=names)
+        for name in names:
+            np.testing.assert_allclose(there[f"test_{name}"], here[f"test_{name}"], rtol=1e-4)
+    own = cross_val_predict(model, source, cv=cv)
+    np.testing.assert_allclose(own, cross_val_predict(model, X, y, cv=cv), rtol=1e-4)
+
+
+def test_a_search_on_a_source_finds_the_same_table():
+    search = GridSearchCV(pipeline(), {"ridge__alpha": [0.1, 100.0]}, cv=3)
+    source = source_of(GAPS, "number")
+    here, there = qed.clone(search).fit(GAPS[NAMES], GAPS["number"]), qed.clone(search).fit(source)
+    assert here.best_params_ == there.best_params_
+    np.testing.assert_allclose(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], rtol=1e-10)
+    assert qed.verify(there, source).holds
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(st.integers(0, N), max_size=6),
+    st.sampled_from([1, 7, 64, 1000]),
+    st.permutations(range(4)),
+    st.floats(0, 100),
+)
+def test_order_statistics_do_not_depend_on_how_rows_are_cut(cuts, batch_rows, order, percent):
+    table = GAPS.assign(b=np.where(GAPS["b"] < 21, -0.0, GAPS["b"] * -1e-310), c=GAPS["c"] * -1e300)
+    columns = [NAMES[j] for j in order]
+    edges = [0, *sorted(cuts), N]
+    parts = [table[a:b] for a, b in pairwise(edges)]
+    source = qed.scan(parts, features=columns, batch_rows=max(batch_rows, 7))
+    model = RobustScaler(quantile_range=(min(percent, 50.0), max(percent, 50.0)))
+    whole, chunked = qed.clone(model).fit(table[columns]), qed.clone(model).fit(source)
+    np.testing.assert_array_equal(chunked.center_, whole.center_)
+    np.testing.assert_array_equal(chunked.scale_, whole.scale_)

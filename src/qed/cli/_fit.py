@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +50,16 @@ def arguments(made: argparse.ArgumentParser) -> None:
         "--cost", default="", metavar="fp=1,fn=20",
         help="what a false alarm and a missed case cost, of two classes: predictions use the threshold that asks for",
     )  # fmt: skip
+    made.add_argument(
+        "--cluster", metavar="HOST:PORT",
+        help="address of a Dask scheduler, whose workers fit the candidates; they must have this version of qed",
+    )  # fmt: skip
     add_files(made)
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Fit, write, tell."""
-    from qed import listen  # noqa: PLC0415
+    from qed import executor, listen  # noqa: PLC0415
     from qed.study import fit  # noqa: PLC0415
     from qed.study._clock import Clock, seconds_of  # noqa: PLC0415
     from qed.study._source import without_password  # noqa: PLC0415
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     clock = Clock(seconds_of(options.budget))
     screen.budget = clock.budget
     screen.say(f"qed fit {without_password(options.data)}, target {options.target}", "bold")
-    with listen(screen.follow):
+    with nullcontext() if options.cluster is None else executor(_address(options.cluster)), listen(screen.follow):
         study = fit(
             read(options, clock),
             options.target,
@@ -90,6 +95,11 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     show_files(options, screen, report, clock.spent)
     screen.answer({**facts(study), "model": options.out, "report": report, "seconds": clock.spent})
     return 130 if study.is_interrupted or (report is None and not options.no_report) else 0
+
+
+def _address(text: str) -> str:
+    """Return the address of a scheduler as `qed.executor` takes it, whatever it was written with."""
+    return f"dask://{text.removeprefix('dask://').removeprefix('tcp://')}"
 
 
 def _costs(text: str) -> tuple[float, float] | None:

@@ -18,7 +18,7 @@ from qed.cluster._lloyd import Run
 from qed.core._events import STOP
 from qed.core._memory import require_memory
 from qed.data import Chunk, Moments, fold
-from qed.designs._chunked import Selected
+from qed.data._selected import count_rows, gathered
 from qed.designs._range import fingerprint_of, require_range
 
 if TYPE_CHECKING:
@@ -62,24 +62,9 @@ class Space(NamedTuple):
 
 def sampled(source: Source, mean: Array, rng: Generator) -> tuple[Any, Places]:
     """Return rows to choose starting centres from, as a table and about the mean."""
-    n = sum(part.n_rows for part in source.parts())
-    chosen = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
-    X, s = chosen_rows(source, chosen)
+    n = count_rows(source)
+    X, s = gathered(source, np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False)))
     return X, Places.of(X, mean, s)
-
-
-def chosen_rows(source: Source, chosen: Any) -> tuple[Any, Any]:
-    """Return rows of given rising numbers as a table, and their weights."""
-    edges = np.cumsum([0, *(part.n_rows for part in source.parts())])
-    ends = np.searchsorted(chosen, edges)
-    picks = [chosen[a:b] - start for a, b, start in zip(ends[:-1], ends[1:], edges[:-1], strict=True)]
-    parts = list(Selected(source, picks).each(_rows))
-    X = np.concatenate([one for one, _ in parts])
-    return X, np.concatenate([one for _, one in parts]) if source.schema.weighted else None
-
-
-def _rows(chunk: Chunk) -> tuple[Any, Any]:
-    return chunk.X, chunk.s
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,6 +65,44 @@ class Seen(NamedTuple):
     hessian: Vector | None = None
 
 
+class LaterScores:
+    """Scores of the rows of a source at a point, read as an array where one is wanted.
+
+    Those of a sample that is in memory are computed there; all of them take a pass, whose scores are then kept. Few ask: a proof
+    by the curvature of a sample asks for those of the sample.
+    """
+
+    def __init__(self, problem: Problem, w: Vector, b: Any) -> None:
+        self._problem, self._w, self._b = problem, w, float(b)
+
+    ndim = 1
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of rows."""
+        return (self._problem.shape[0],)
+
+    @cached_property
+    def _all(self) -> Vector:
+        return np.asarray(self._problem.scores(self._w, self._b))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Vector:
+        return self._all if dtype is None else self._all.astype(dtype)
+
+    def __getitem__(self, rows: Any) -> Any:
+        problem, step = self._problem, rows.step if isinstance(rows, slice) else None
+        part = problem.kept.get(f"one row in {step}")
+        if "_all" in self.__dict__ or part is None or rows != slice(None, None, step):
+            return self._all[rows]
+        return part.product(self._w, problem.centre) + self._b
+
+    def __sub__(self, other: Any) -> Vector:
+        return np.asarray(np.subtract(self._all, other))
+
+    def __add__(self, other: Any) -> Vector:
+        return np.asarray(np.add(self._all, other))
+
+
 @dataclass(frozen=True, eq=False)
 class Passes:
     """Passes over the rows of one problem.
@@ -114,15 +152,16 @@ class Passes:
         """The table of a sparse design, compressed by rows."""
         return self.problem.design.table.tocsr()  # type: ignore[attr-defined]
 
-    def at(self, w: Vector, b: Any, *, bend: bool = False, hessian: bool = False) -> Seen:
-        """Look at a point."""
+    def at(self, w: Vector, b: Any, *, bend: bool = False, hessian: bool = False, scores: bool = True) -> Seen:
+        """Look at a point; scores of a source that are not asked for are found when they are used."""
         problem = self.problem
         if self._native is None:
             return self._by_products(w, b, bend=bend, hessian=hessian)
         point, wanted = (w, float(b), self._shift), (bend, hessian)
         if isinstance(problem.design, Chunked):
-            of = partial(_pass_of_chunk, name=self._native, point=point, wanted=wanted)
-            (t, curve), (sums, rise, fall, second) = problem.design.fold_rows(of, problem.loss.y, problem.share)
+            of = partial(_pass_of_chunk, name=self._native, point=point, wanted=wanted, scores=scores)
+            (found_t, curve), (sums, rise, fall, second) = problem.design.fold_rows(of, problem.loss.y, problem.share)
+            t: Any = LaterScores(problem, w, b) if found_t is None else found_t
             slope = None
         else:
             out = self._buffer()
@@ -189,14 +228,15 @@ def _table_pass(
 
 
 def _pass_of_chunk(
-    chunk: Chunk, name: str, point: tuple[Vector, float, Vector], wanted: tuple[bool, bool]
+    chunk: Chunk, name: str, point: tuple[Vector, float, Vector], wanted: tuple[bool, bool], *, scores: bool
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return what a pass shows of each row of a chunk, whose targets and weights are those of the problem, and its sums."""
     X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.tocsr()
     out = np.empty((1, chunk.n_rows))
     y: Vector = np.asarray(chunk.y)[:, 0]
     sums, rise, fall, curve, second = _table_pass(name, X, (y, np.asarray(chunk.s), out), point, wanted)
-    return (out[0], curve if wanted[0] or second is None else None), (sums, rise, fall, second)
+    keeps = wanted[0] or (wanted[1] and second is None)
+    return (out[0] if scores else None, curve if keeps else None), (sums, rise, fall, second)
 
 
 def _curvature_of_chunk(chunk: Chunk, shift: Vector, v: Vector) -> tuple[tuple[()], tuple[Vector]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import _sklearn, _tables, _targets
+from qed.core import _on_sources, _sklearn, _tables, _targets, _validation
 from qed.core._errors import InvalidData, InvalidParameter, NotFitted
 from qed.core._estimator import Estimator
 
@@ -29,10 +29,10 @@ class Regressor(Estimator, role="regressor", target="number"):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like of shape (n, p), or a source from ``qed.scan``
             Rows to predict.
         y : array-like of shape (n,) or (n, m)
-            The truth.
+            The truth; left out beside a source, which brings its own, and weights.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
 
@@ -114,10 +114,10 @@ class Classifier(Estimator, role="classifier", target="label"):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like of shape (n, p), or a source from ``qed.scan``
             Rows to predict.
         y : array-like of shape (n,)
-            The truth.
+            The truth; left out beside a source, which brings its own, and weights.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
 
@@ -242,6 +242,10 @@ class Transformer(Estimator, role="transformer", transforms=True):
         """
         return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
 
+    def _transform_source(self, source: Any, *, fits: bool) -> Any:
+        """Return the source of transformed rows, which are computed as they are read."""
+        return _on_sources.transformed(self.fit(source) if fits else self, source)  # type: ignore[attr-defined]
+
     def _n_features_out(self) -> int | None:
         """Return the number of columns that come out; None when they are the columns that went in."""
         return None
@@ -327,6 +331,8 @@ def _in_chosen_container(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(X) is not np.ndarray and _validation.is_source(X):
+            return self._transform_source(X, fits=method.__name__ == "fit_transform")
         result = method(self, X, *args, **kwargs)
         kind = self.__dict__.get("_output") or _container(_sklearn.setting("transform_output", "default"))
         if kind == "default" or not (isinstance(result, np.ndarray | tuple) or _tables.is_sparse(result)):

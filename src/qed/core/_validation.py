@@ -174,20 +174,32 @@ def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset:
         listed = None if schema.names is None else list(schema.names)
         return FitData(source, None, None, listed, source.n_rows or 0, owner=owner)
     require_source_target(model, source)
-    parts = list(source.targets())
-    target = np.concatenate([part for part, _ in parts])
-    weight = None if parts[0][1] is None else np.concatenate([part for _, part in parts])
+    target, weight = source_targets(source, labels=traits.target == "label")
     n_rows = len(target)
     _require_size((n_rows, schema.n_features), traits.min_samples, owner)
     names = None if schema.names is None else np.asarray(list(schema.names), dtype=object)
     warm = reset and bool(getattr(model, "warm_start", False)) and _same_columns(model, schema.n_features, names)
-    target = target[:, 0] if target.shape[1] == 1 else target
-    if traits.target == "label" and np.all(target == np.rint(target)):
-        target = target.astype(np.int64)
     numbers, classes = _targets.read(target, n_rows, traits, owner)
     learn_columns(model, schema.n_features, schema.names, reset=reset)
     listed = None if names is None else list(names)
     return FitData(source, numbers, _targets.weights(weight, n_rows), listed, n_rows, classes, warm, owner)
+
+
+def source_targets(source: Any, *, labels: bool) -> tuple[Array, Array | None]:
+    """Gather targets and weights of all rows of a source; labels that are whole numbers become integers.
+
+    Parameters
+    ----------
+    source : Source
+        It names a target.
+    labels : bool
+        Whether targets are labels.
+    """
+    parts = list(source.targets())
+    target = np.concatenate([part for part, _ in parts])
+    weight = None if parts[0][1] is None else np.concatenate([part for _, part in parts])
+    target = target[:, 0] if target.shape[1] == 1 else target
+    return target.astype(np.int64) if labels and np.all(target == np.rint(target)) else target, weight
 
 
 def is_source(X: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.core._errors import InvalidData
+from qed.data._finite import first_not_finite, raise_not_finite
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -97,6 +98,11 @@ class Chunk:
     def n_rows(self) -> int:
         """Number of rows, those of weight zero included."""
         return int(self.X.shape[0])
+
+    def require_finite(self) -> None:
+        """Raise an error that names the first value that is NaN or infinite by file, row and column; none is fine."""
+        if any(table is not None and first_not_finite(table) is not None for table in (self.X, self.y)):
+            raise_not_finite(self)
 
     @property
     def n_features(self) -> int:

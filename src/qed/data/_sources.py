@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -93,6 +94,61 @@ class Readable(ABC):
     def targets(self) -> Iterator[tuple[Any, Any]]:
         """Yield targets and weights of all chunks; files are read without their features."""
         return each(self, target_and_weight)
+
+    def changed(self, change: Callable[[Any], Any], n_features: int, names: Sequence[str] | None) -> Readable:
+        """Return a source whose features are computed from those of this one as they are read; picklable if ``change`` is."""
+        return Transformed(self, change, n_features, names)
+
+
+class Transformed(Readable):
+    """A source of computed features; targets and weights stay.
+
+    Parameters
+    ----------
+    source : Readable
+        Where rows come from.
+    change : callable
+        From the features of a chunk, (n, p), to new ones.
+    n_features, names : int, sequence of str or None
+        The columns that come out.
+    """
+
+    def __init__(
+        self, source: Readable, change: Callable[[Any], Any], n_features: int, names: Sequence[str] | None
+    ) -> None:
+        self._source, self._change = source, change
+        self._schema = replace(
+            source.schema, n_features=n_features, names=None if names is None else tuple(names), dtype=FLOATS[0]
+        )
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that come out."""
+        return self._schema
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of the source."""
+        return self._source.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+    def parts(self) -> Sequence[Part]:
+        """Cut where the source cuts."""
+        return [Changed(part, partial(_transformed, change=self._change)) for part in self._source.parts()]
+
+    def targets(self) -> Iterator[tuple[Any, Any]]:
+        """Yield targets and weights of all chunks, and compute no features."""
+        return self._source.targets()
+
+
+def _transformed(chunk: Chunk, change: Callable[[Any], Any]) -> Chunk:
+    rows = change(chunk.X)
+    origin = None if chunk.origin is None else replace(chunk.origin, names=())
+    return Chunk(rows.astype(np.float64) if rows.dtype == np.float32 else rows, chunk.y, chunk.s, origin)
 
 
 def target_and_weight(chunk: Chunk) -> tuple[Any, Any]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.data import Chunk, Schema, Source, fold
-from qed.data._fold import each
 from qed.data._parts import Changed, paired_parts
+from qed.data._selected import count_rows, gathered
 from qed.data._sources import Readable
 from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand, row_weights, taken_by_products
 from qed.designs._tables import table_design
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from qed.data import Executor
     from qed.data._parts import Part
@@ -39,8 +39,7 @@ class Chunked:
 
     def __init__(self, source: Source, executor: Executor | int | None = None) -> None:
         self._source, self._executor = source, executor
-        n = source.n_rows
-        self._n_rows = sum(part.n_rows for part in source.parts()) if n is None else n
+        self._n_rows = count_rows(source)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,19 +71,7 @@ class Chunked:
 
     def rows(self, index: Any) -> Design:
         """Return the design of some rows, gathered into memory in one reading of the source."""
-        index = np.arange(self._n_rows)[index]
-        order = np.argsort(index, kind="stable")
-        wanted, edges = index[order], np.cumsum([0, *(part.n_rows for part in self._source.parts())])
-        ends = np.searchsorted(wanted, edges)
-        picks = [wanted[a:b] - start for a, b, start in zip(ends[:-1], ends[1:], edges[:-1], strict=True)]
-        parts = list(each(Selected(self._source, picks), _table, self._executor))
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        if all(isinstance(part, np.ndarray) for part in parts):
-            return table_design(np.concatenate(parts)[back])
-        from scipy.sparse import csr_array, vstack  # noqa: PLC0415  only for sparse chunks, which have loaded it
-
-        return table_design(csr_array(vstack([csr_array(part) for part in parts], format="csr"))[back])
+        return table_design(gathered(self._source, np.arange(self._n_rows)[index])[0])
 
     def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
         """Return columns, centred, each row times ``scale``, in Fortran order: one pass."""
@@ -219,63 +206,6 @@ class Widened(Readable):
 def _widened(chunk: Chunk, value: float) -> Chunk:
     table = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
     return replace(chunk, X=np.column_stack([table, np.full(len(table), value, table.dtype)]))
-
-
-class Selected(Readable):
-    """A source of some rows of another: of each of its parts, those of the given numbers."""
-
-    def __init__(self, source: Source, picks: Sequence[np.ndarray[Any, Any]]) -> None:
-        self._source, self._picks = source, picks
-
-    @property
-    def schema(self) -> Schema:
-        """The columns of the source."""
-        return self._source.schema
-
-    @property
-    def n_rows(self) -> int:
-        """Rows that are left."""
-        return sum(len(pick) for pick in self._picks)
-
-    @property
-    def in_memory(self) -> bool:
-        """As the source says."""
-        return self._source.in_memory
-
-    def parts(self) -> Sequence[Part]:
-        """Cut where the source cuts."""
-        return [RowsOfPart(part, pick) for part, pick in zip(self._source.parts(), self._picks, strict=True)]
-
-
-@dataclass(frozen=True, eq=False)
-class RowsOfPart:
-    """Some rows of a part, in their order."""
-
-    part: Part
-    pick: np.ndarray[Any, Any]
-
-    @property
-    def n_rows(self) -> int:
-        """Rows that are left."""
-        return len(self.pick)
-
-    @property
-    def label(self) -> str:
-        """As the part says."""
-        return self.part.label
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Read the part, and keep these rows."""
-        start = 0
-        for chunk in self.part.chunks():
-            first, last = np.searchsorted(self.pick, [start, start + chunk.n_rows])
-            rows = self.pick[first:last] - start
-            yield Chunk(chunk.X[rows], None, None if chunk.s is None else chunk.s[rows])
-            start += chunk.n_rows
-
-
-def _table(chunk: Chunk) -> Any:
-    return chunk.X
 
 
 def _picked(chunk: Chunk, index: np.ndarray[Any, Any]) -> Chunk:

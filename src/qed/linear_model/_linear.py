@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import Array, InvalidData
 from qed.core._records import record
-from qed.core._validation import is_source, learn_columns
-from qed.data._finite import first_not_finite, raise_not_finite
-from qed.data._fold import each
 from qed.designs import design
 from qed.linear_model._kernels import matmul
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.data import Chunk, Source
-
 
 def predict_linear(model: Any, X: Any) -> Array:
-    """Return ``X @ coef_ + intercept_`` in the type of ``X``, chunk by chunk if it is a source."""
-    if is_source(X):
-        predicted = _predict_source(model, X)
-    else:
-        rows = model._new_data(X, finite=False)  # noqa: SLF001
-        with np.errstate(over="ignore", invalid="ignore"):
-            predicted = _predicted(rows, *_coefficients(model))
-        if not np.isfinite(
-            predicted
-        ).all():  # entries that are not finite leave no score finite: no need to look before
-            model._new_data(X)  # noqa: SLF001
+    """Return ``X @ coef_ + intercept_`` in the type of ``X``."""
+    rows = model._new_data(X, finite=False)  # noqa: SLF001
+    with np.errstate(over="ignore", invalid="ignore"):
+        predicted = _predicted(rows, *_coefficients(model))
+    if not np.isfinite(predicted).all():  # entries that are not finite leave no score finite: no need to look before
+        model._new_data(X)  # noqa: SLF001
     return predicted[:, 0] if model.coef_.ndim == 1 else predicted
 
 
@@ -44,31 +33,6 @@ def _coefficients(model: Any) -> tuple[Array, Array]:
 def _predicted(X: Any, w: Array, b: Array) -> Array:
     predicted: Array
     predicted = matmul(X, w, b) if isinstance(X, np.ndarray) else (design(X) @ w + b).astype(X.dtype, copy=False)
-    return predicted
-
-
-def _predict_source(model: Any, source: Source) -> Array:
-    """Predict chunk after chunk into one array: beside it, memory holds the chunks of the executor and nothing else."""
-    model._check_is_fitted()  # noqa: SLF001
-    schema = source.schema
-    learn_columns(model, schema.n_features, schema.names, reset=False)
-    w, b = _coefficients(model)
-    parts = each(source, partial(_predict_chunk, w=w, b=b))
-    if source.n_rows is None:  # only reading tells how many there are
-        return np.concatenate(list(parts))
-    predicted = np.empty((source.n_rows, len(b)), dtype=schema.dtype)
-    start = 0
-    for part in parts:
-        predicted[start : start + len(part)] = part
-        start += len(part)
-    return predicted
-
-
-def _predict_chunk(chunk: Chunk, w: Array, b: Array) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        predicted = _predicted(chunk.X, w, b)
-    if not np.isfinite(predicted).all() and first_not_finite(chunk.X) is not None:
-        raise_not_finite(chunk)
     return predicted
 
 

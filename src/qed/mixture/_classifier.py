@@ -157,10 +157,10 @@ class GaussianMixtureClassifier(PosteriorClassifier, chunks=True):
         counts, target = np.diff(labels.first), data.y.astype(np.float64)[:, None]
         known = np.flatnonzero(codes >= 0)
         if is_source(X):
-            from qed.cluster._passes import chosen_rows  # noqa: PLC0415  (most rows are in memory)
+            from qed.data._selected import gathered  # noqa: PLC0415  (most rows are in memory)
 
             known = _some_of_each(codes, known, generator(self.random_state))
-            rows, weights = chosen_rows(X, known)
+            rows, weights = gathered(X, known)
             seen = fingerprint_of_columns(X, target, data.weight)
             raw = np.asarray(data.classes, dtype=np.float64)
             unknown = None if labels.unknown is None else float(raw[int(labels.unknown)])

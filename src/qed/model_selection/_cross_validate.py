@@ -11,11 +11,12 @@ import numpy as np
 from qed.core import FitFailedWarning, InvalidData, InvalidParameter, clone
 from qed.core._events import STOP, Progress
 from qed.core._jobs import mapped
+from qed.core._validation import is_source
 from qed.model_selection._choice_of_folds import check_cv
-from qed.model_selection._judge import Judged, groups_apart, is_classifier, judge, scorers_of, table_for
+from qed.model_selection._judge import Judged, fitted_to, groups_apart, is_classifier, judge, scorers_of, table_for
 from qed.model_selection._shared import judged_together
 from qed.model_selection._splitter import count_rows
-from qed.model_selection._subset import countable
+from qed.model_selection._subset import cut_folds, rows_and_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +45,8 @@ def cross_validate(
     ----------
     estimator : estimator
         Of qed or scikit-learn; it is copied, never fitted itself.
-    X : array-like, frame or sparse container of n rows
-        Rows.
+    X : array-like, frame or sparse container of n rows, or a source from ``qed.scan``
+        Rows. Folds of a source are read from it, and its targets and predictions are gathered.
     y : array-like of shape (n,) or (n, m), optional
         Targets.
     groups : array-like of shape (n,), optional
@@ -82,11 +83,11 @@ def cross_validate(
     >>> cross_validate(Ridge(), X, y, cv=3)["test_score"].round(2)
     array([1., 1., 1.])
     """
-    X, y = countable(X), countable(y)
+    X, y = rows_and_targets(X, y, classifier=is_classifier(estimator))
     scorers, several = scorers_of(estimator, scoring)
     require_error_score(error_score)
     params, groups = groups_apart(params, groups)
-    folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
+    folds = cut_folds(X, check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
     table = table_for("cross_validate", estimator, X, y, params, scorers)
     judged: Sequence[Judged] | None = None
@@ -96,7 +97,7 @@ def cross_validate(
     if judged is None:
         options = {"error_score": error_score, "with_train": return_train_score, "keep": return_estimator}
         tasks = [partial(judge, estimator, table, pair, {}, scorers, **options) for pair in folds]
-        judged = followed(tasks, n_jobs, "cross-validation", verbose)
+        judged = followed(tasks, n_jobs, "cross-validation", verbose, pure=not is_source(X))
     report_failures(judged, error_score)
     results: dict[str, Any] = {
         "fit_time": np.array([one.fit_time for one in judged]),
@@ -186,10 +187,10 @@ def cross_val_predict(
     ndarray
         Predictions, in the order of the rows.
     """
-    X, y = countable(X), countable(y)
+    X, y = rows_and_targets(X, y, classifier=is_classifier(estimator))
     n = count_rows(X, y)
     params, groups = groups_apart(params, groups)
-    folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
+    folds = cut_folds(X, check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)
     order = np.concatenate([test for _, test in folds])
     if len(order) != n or len(np.unique(order)) != n:
@@ -203,11 +204,12 @@ def cross_val_predict(
     def predicted(pair: Any) -> Any:
         model = clone(estimator)
         X_train, y_train, extra = table.rows(pair[0])
-        model.fit(X_train, **extra) if y_train is None else model.fit(X_train, y_train, **extra)
+        fitted_to(model, X_train, y_train, extra)
         answers = np.asarray(getattr(model, method)(table.rows(pair[1])[0]))
         return answers if classes is None else by_class(answers, model, classes, method)
 
-    parts = followed([partial(predicted, pair) for pair in folds], n_jobs, "predictions", verbose)
+    tasks = [partial(predicted, pair) for pair in folds]
+    parts = followed(tasks, n_jobs, "predictions", verbose, pure=not is_source(X))
     stacked = np.concatenate(parts)
     result = np.empty_like(stacked)
     result[order] = stacked
@@ -241,11 +243,14 @@ def require_error_score(error_score: Any) -> None:
         raise InvalidParameter(f"error_score must be the string 'raise' or a numeric value, got {error_score!r}.")
 
 
-def followed(tasks: Sequence[Any], n_jobs: int | None, name: str, verbose: int) -> list[Any]:
-    """Run tasks and announce each as it is done."""
+def followed(tasks: Sequence[Any], n_jobs: int | None, name: str, verbose: int, *, pure: bool = True) -> list[Any]:
+    """Run tasks and announce each as it is done; those that are pure on the workers of a cluster, if one was chosen.
+
+    Fits to a source are not: each of them reads its chunks on all workers.
+    """
     results = []
     with Progress(name, len(tasks), verbose=verbose) as progress:
-        for result in mapped(partial(_done, tasks), range(len(tasks)), n_jobs, pure=True):
+        for result in mapped(partial(_done, tasks), range(len(tasks)), n_jobs, pure=pure):
             results.append(result)
             score = next(iter(result.scores.values())) if isinstance(result, Judged) else None
             if progress.step(score) is STOP:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass, field
+from inspect import isfunction
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from qed.core import InvalidParameter, clone
 from qed.core._routing import is_enabled, require_taken, routed
+from qed.core._validation import is_source
 from qed.metrics import get_scorer
 from qed.model_selection._subset import countable, rows_of
 
@@ -76,6 +78,11 @@ def _length(values: Any) -> int | None:
     return len(values) if hasattr(values, "__len__") and not isinstance(values, str | dict) else None
 
 
+def fitted_to(model: Any, X: Any, y: Any, extra: Mapping[str, Any]) -> Any:
+    """Fit a model; targets are passed beside rows unless there are none, or the rows come from a source, which has its own."""
+    return model.fit(X, **extra) if y is None or is_source(X) else model.fit(X, y, **extra)
+
+
 class Judged(NamedTuple):
     """What a fold says of a setting."""
 
@@ -106,10 +113,7 @@ def judge(
         if setting:
             model.set_params(**{name: clone(value) for name, value in setting.items()})
         X, y, extra = table.rows(train)
-        if y is None:
-            model.fit(X, **extra)
-        else:
-            model.fit(X, y, **extra)
+        fitted_to(model, X, y, extra)
     except Exception:
         if error_score == "raise":
             raise
@@ -152,9 +156,12 @@ def _scored(
 
 
 def _function_of_models(scorer: Any) -> Any:
-    """Return a scorer of the caller, unless it is a function of numbers or a type: those a model file may name."""
-    if not callable(scorer) or isinstance(scorer, np.ufunc | type):
-        raise InvalidParameter(f"A scorer must be a function of (model, X, y), got {scorer!r}.")
+    """Return a scorer of the caller, unless it is a function of numbers, a metric or a type: those a model file may name."""
+    is_metric = isfunction(scorer) and scorer.__module__.startswith("qed.")
+    if not callable(scorer) or is_metric or isinstance(scorer, np.ufunc | type):
+        raise InvalidParameter(
+            f"A scorer must be a function of (model, X, y), got {scorer!r}. qed.metrics.make_scorer makes one of a metric."
+        )
     return scorer
 
 

@@ -29,12 +29,22 @@ from qed.core._events import STOP, Progress
 from qed.core._jobs import mapped
 from qed.core._once import cached_property
 from qed.core._shared_params import VERBOSE
+from qed.core._validation import is_source
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import report_failures, require_error_score, require_folds
-from qed.model_selection._judge import Judged, Table, is_classifier, judge, score_parts, scorers_of, table_for
+from qed.model_selection._judge import (
+    Judged,
+    Table,
+    fitted_to,
+    is_classifier,
+    judge,
+    score_parts,
+    scorers_of,
+    table_for,
+)
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
 from qed.model_selection._shared import judged_together
-from qed.model_selection._subset import countable
+from qed.model_selection._subset import cut_folds, rows_and_targets
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -108,7 +118,7 @@ class Search(Estimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of n rows
+        X : array-like, frame or sparse container of n rows, or a source from ``qed.scan``
             Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets.
@@ -344,7 +354,7 @@ class SearchRun:
 
     def __init__(self, search: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> None:
         self.search = search
-        X, y = countable(X), countable(y)
+        X, y = rows_and_targets(X, y, classifier=is_classifier(search.estimator))
         if not hasattr(search.estimator, "fit") or isinstance(search.estimator, type):
             raise InvalidParameter(
                 f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}. Pass an instance, such as"
@@ -355,7 +365,7 @@ class SearchRun:
         require_error_score(search.error_score)
         self._require_refit()
         splitter = check_cv(search.cv, y, classifier=is_classifier(search.estimator))
-        self.folds = list(splitter.split(X, y, groups))
+        self.folds = cut_folds(X, splitter.split(X, y, groups))
         require_folds(self.folds)
         self.settings = self.read_settings()
         if not self.settings:
@@ -437,7 +447,8 @@ class SearchRun:
         search = self.search
         options = {"error_score": search.error_score, "with_train": search.return_train_score, "keep": False}
         one = partial(_judge_one, search.estimator, self.table, settings, folds, self.scorers, options)
-        return mapped(one, pairs, search.n_jobs, pure=True)
+        # Fits to a source read its chunks on all workers of a cluster, one fit after the other.
+        return mapped(one, pairs, search.n_jobs, pure=not is_source(self.table.X))
 
     def mean_score(self, judged: Sequence[Judged]) -> float:
         """Return the mean over the folds, of the first score if there are several."""
@@ -473,10 +484,7 @@ class SearchRun:
         search = self.search
         start = time.perf_counter()
         model = clone(search.estimator).set_params(**clone(search.best_params_))
-        if self.table.y is None:
-            model.fit(self.table.X, **self.table.extra)
-        else:
-            model.fit(self.table.X, self.table.y, **self.table.extra)
+        fitted_to(model, self.table.X, self.table.y, self.table.extra)
         search.best_estimator_, search.refit_time_ = model, time.perf_counter() - start
 
 

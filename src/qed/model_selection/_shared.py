@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import Regressor
+from qed.core._validation import is_source
 from qed.metrics import r2_score
 from qed.model_selection._judge import Judged
 from qed.model_selection._subset import rows_of
@@ -50,7 +51,7 @@ def judged_together(
     hook = getattr(estimator, "_predict_folds", None)
     measures = {name: _measure(estimator, scorer) for name, scorer in scorers.items()}
     plain = not set(table.extra) - {"sample_weight"} and not any(table.for_scores.values())
-    if hook is None or None in measures.values() or not plain:
+    if hook is None or is_source(table.X) or None in measures.values() or not plain:
         return None
     start = time.perf_counter()
     yielded = hook(table.X, table.y, table.extra.get("sample_weight"), folds, settings)

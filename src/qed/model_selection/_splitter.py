@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
+from qed.core._validation import is_source
+from qed.data._selected import count_rows as rows_of_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +73,8 @@ def count_rows(X: Any, y: Any = None) -> int:
             return int(shape[0])
         if rows is not None and hasattr(rows, "__len__"):
             return len(rows)
+    if is_source(X):
+        return rows_of_source(X)
     raise InvalidData(f"A splitter needs rows to count, got {type(X).__name__}. Pass X, or any sequence of its length.")
 
 

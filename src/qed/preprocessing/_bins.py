@@ -22,12 +22,15 @@ from qed.core import (
 )
 from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._roles import _input_names
+from qed.core._validation import is_source
+from qed.data._selected import count_rows, gathered
 from qed.preprocessing import _kernels
+from qed.preprocessing._columns import finite_rows, require_rows
 from qed.preprocessing._quantiles import percentile, weighted_percentile
 from qed.preprocessing._sparse import compressed_ones
 
 
-class KBinsDiscretizer(Transformer, keeps_dtype=True):
+class KBinsDiscretizer(Transformer, chunks=True, keeps_dtype=True):
     r"""Each column cut into bins.
 
     Objective
@@ -78,8 +81,8 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
+        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
+            Rows. Of a source the rows that ``subsample`` draws are gathered, by its weights where it has some.
         y : None
             Not looked at.
         sample_weight : array-like of shape (n,), optional
@@ -96,7 +99,9 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
             raise InvalidParameter(
                 f"KBinsDiscretizer.dtype must be None, np.float32 or np.float64, got {self.dtype!r}."
             )
-        if self.subsample is not None and len(table) > self.subsample:
+        if is_source(table):
+            table, weight = self._drawn(table)
+        elif self.subsample is not None and len(table) > self.subsample:
             share = None if weight is None else weight / weight.sum()
             drawn = generator(self.random_state).choice(len(table), self.subsample, replace=True, p=share)
             table, weight = table[drawn], None
@@ -114,6 +119,22 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
         self.n_bins_ = bins
         self.certificate_ = ExactCertificate(f"edges of {len(bins)} columns", len(table), 8 * 2.0**-53)
         return self
+
+    def _drawn(self, source: Any) -> tuple[Array, Array | None]:
+        """Gather the rows of a source that edges are made of, those that would be drawn in memory, and weights if all are."""
+        n = count_rows(source)
+        require_rows(n, type(self).__name__)
+        if self.subsample is None:
+            raise InvalidParameter("KBinsDiscretizer draws rows of a source: give subsample, the number of them.")
+        if n <= self.subsample:
+            table, weight = gathered(source, np.arange(n))
+            return finite_rows(self, table), weight
+        share = None
+        if source.schema.weighted:
+            weight = np.concatenate([s for _, s in source.targets()])
+            share = weight / weight.sum()
+        drawn = generator(self.random_state).choice(n, self.subsample, replace=True, p=share)
+        return finite_rows(self, gathered(source, drawn)[0]), None
 
     def _bins(self, p: int) -> Array:
         given = self.n_bins

@@ -6,15 +6,17 @@ that their library keeps as numbers already are only renumbered. Order is that o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidDataType, InvalidParameter
 from qed.core._kernels import number_words
-
-if TYPE_CHECKING:
-    from qed.core._mixed import Column
+from qed.core._mixed import Column, MixedTable, fit_table
+from qed.core._validation import is_source, learn_columns
+from qed.data import fold
+from qed.data._column_counts import ColumnCounts
+from qed.preprocessing._columns import require_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -28,6 +30,36 @@ class Numbered(NamedTuple):
     def counts(self) -> Array:
         """Return how often each value occurs."""
         return np.bincount(self.codes, minlength=len(self.values))
+
+
+class CountedTable(NamedTuple):
+    """The columns of a fit; of a source, its distinct values in place of its entries, and how often each occurs."""
+
+    table: MixedTable
+    times: list[Array] | None = None
+
+    def counts(self, j: int, codes: Array, n_categories: int) -> Array:
+        """Return how often each category of a column occurs, from the category of each entry (-1: none)."""
+        times = None if self.times is None else self.times[j]
+        counts = np.bincount(codes + 1, times, n_categories + 1)[1:]
+        return counts if times is None else counts.astype(np.int64)  # sums of whole numbers below 2^53
+
+
+def counted_table(model: Any, X: Any) -> CountedTable:
+    """Let the table of an encoder's fit in; the distinct values of a source are collected in one pass."""
+    if not is_source(X):
+        return CountedTable(fit_table(model, X))
+    model._validate_params()  # noqa: SLF001  (as fit_table does)
+    learn_columns(model, X.schema.n_features, X.schema.names, reset=True)
+    seen = fold(X, ColumnCounts.of, name=type(model).__name__)
+    require_rows(seen.rows, type(model).__name__)
+    columns, times = [], []
+    for j, (values, counts) in enumerate(zip(seen.values, seen.counts, strict=True)):
+        gaps = seen.missing(j)
+        columns.append(Column((np.append(values, np.nan) if gaps else values).astype(X.schema.dtype)))
+        times.append(np.append(counts, gaps) if gaps else counts)
+    names = None if X.schema.names is None else np.asarray(X.schema.names, dtype=object)
+    return CountedTable(MixedTable(columns, names, seen.rows, None), times)
 
 
 def is_nan(value: Any) -> bool:

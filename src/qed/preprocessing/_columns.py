@@ -31,14 +31,27 @@ def looked_at(data: Any, *, weighted: bool = False) -> ColumnMoments:
     """
     if is_source(data.X):
         seen = fold(data.X, partial(_of_chunk, weighted=weighted), name=data.owner)
-        if not seen.rows:
-            raise InvalidData(f"{data.owner} got a source without rows. Check which files or partitions it reads.")
+        require_rows(seen.rows, data.owner)
         return seen
     seen = ColumnMoments.of(data.X, data.weight)
     present = seen.count > 0
     if np.isinf(np.where(present, seen.low, 0)).any() or np.isinf(np.where(present, seen.high, 0)).any():
         require(data.X, "X", data.names, data.owner, allow_nan=True)
     return seen
+
+
+def require_rows(rows: int, owner: str) -> None:
+    """Refuse a source that has no rows."""
+    if not rows:
+        raise InvalidData(f"{owner} got a source without rows. Check which files or partitions it reads.")
+
+
+def finite_rows(model: Any, table: Any) -> Any:
+    """Return gathered rows of a source, and refuse infinite ones, and NaN where the model does."""
+    names = model.__dict__.get("feature_names_in_")
+    allowed = model._traits().allow_nan  # noqa: SLF001
+    require(table, "X", None if names is None else list(names), type(model).__name__, allow_nan=allowed)
+    return table
 
 
 def _of_chunk(chunk: Chunk, *, weighted: bool) -> ColumnMoments:

@@ -16,9 +16,11 @@ from qed.core._roles import _input_names
 from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 from qed.core._validation import is_source
-from qed.data import ColumnMoments
+from qed.data import ColumnMoments, fold
+from qed.data._column_counts import ColumnCounts
 from qed.preprocessing._categories import is_nan, numbered
-from qed.preprocessing._columns import looked_at
+from qed.preprocessing._columns import looked_at, require_rows
+from qed.preprocessing._quantiles import source_percentiles
 
 Array = np.ndarray[Any, Any]
 
@@ -208,19 +210,38 @@ class SimpleImputer(Transformer, sparse=True, chunks=True):
         return self
 
     def _fit_source(self, source: Any) -> Self:
-        """Learn means of rows that come in chunks."""
-        if self.strategy != "mean" or not self._gap_is_nan or self.add_indicator:
+        """Learn what gaps become from rows that come in chunks."""
+        if callable(self.strategy) or not self._gap_is_nan or self.add_indicator:
             raise InvalidParameter(
-                "SimpleImputer learns strategy='mean' with missing_values=nan and add_indicator=False from a source of chunks, got"
-                f" strategy={self.strategy!r}, missing_values={self.missing_values!r}, add_indicator={self.add_indicator}. Fit it"
-                " on a sample of the rows in memory."
+                "SimpleImputer learns means, medians, most frequent values and constants with missing_values=nan and"
+                f" add_indicator=False from a source of chunks, got strategy={self.strategy!r:.40},"
+                f" missing_values={self.missing_values!r}, add_indicator={self.add_indicator}. Fit it on a sample of the rows in"
+                " memory."
             )
-        seen = looked_at(self._fit_data(source, finite=False))
-        self.statistics_ = np.array(self._mean_fillings(seen))
+        if self.strategy == "constant" and isinstance(self.fill_value, str):
+            raise InvalidParameter(f"A source holds numbers, and fill_value={self.fill_value!r} is none.")
+        rows, fillings = self._source_fillings(self._fit_data(source, finite=False))
+        self.statistics_ = np.array(fillings, dtype=np.float64)
         self.indicator_ = None
-        what, rounding = f"mean of {len(seen.count)} columns", (seen.rows + 16) * 2.0**-53
-        self.certificate_ = ExactCertificate(what, seen.rows, rounding)
+        rounding = 0.0 if self.strategy in ("most_frequent", "constant") else (rows + 16) * 2.0**-53
+        self.certificate_ = ExactCertificate(f"{self.strategy} of {len(fillings)} columns", rows, rounding)
         return self
+
+    def _source_fillings(self, data: Any) -> tuple[int, list[Any]]:
+        """Return the number of rows of a source, and what the gaps of each column become."""
+        empty = 0.0 if self.keep_empty_features else np.nan
+        if self.strategy == "median":
+            rows, (middle,) = source_percentiles(data.X, np.array([50.0]), data.owner)
+            return rows, [empty if np.isnan(one) else one for one in middle]
+        if self.strategy == "most_frequent":
+            counted = fold(data.X, ColumnCounts.of, name=data.owner)
+            require_rows(counted.rows, data.owner)
+            pairs = zip(counted.values, counted.counts, strict=True)  # of equally frequent ones the least
+            return counted.rows, [values[int(np.argmax(many))] if len(values) else empty for values, many in pairs]
+        seen = looked_at(data)
+        if self.strategy == "constant":
+            return seen.rows, [0.0 if self.fill_value is None else self.fill_value] * len(seen.count)
+        return seen.rows, self._mean_fillings(seen)
 
     @property
     def _gap_is_nan(self) -> bool:

@@ -9,11 +9,13 @@ import numpy as np
 
 from qed.certificates import ExactCertificate
 from qed.core import KW_ONLY, Array, Fraction, InvalidData, InvalidParameter, PositiveInt, Transformer, fitted, param
-from qed.core._mixed import MixedTable, fit_table, new_table
+from qed.core._mixed import new_table
 from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._roles import _input_names
 from qed.preprocessing._categories import (
+    CountedTable,
     Numbered,
+    counted_table,
     given_categories,
     is_nan,
     numbered,
@@ -24,8 +26,9 @@ from qed.preprocessing._rare import grouping, rare_ones
 from qed.preprocessing._sparse import compressed_ones
 
 
-def learnt_categories(table: MixedTable, given: Any, *, refuse: bool) -> tuple[list[Any], list[Array], list[Array]]:
+def learnt_categories(seen: CountedTable, given: Any, *, refuse: bool) -> tuple[list[Any], list[Array], list[Array]]:
     """Return the categories of each column, the place of each entry (-1: none of them), and how often each occurs."""
+    table = seen.table
     if not (isinstance(given, str) and given == "auto"):
         if not isinstance(given, list | tuple):
             raise InvalidParameter(f"categories must be 'auto' or a list of one list for each column, got {given!r}.")
@@ -44,7 +47,7 @@ def learnt_categories(table: MixedTable, given: Any, *, refuse: bool) -> tuple[l
                 refuse_unknown(unknown, j, "fit")
             categories.append(known)
             codes.append(place)
-        counts.append(np.bincount(codes[-1] + 1, minlength=len(categories[-1]) + 1)[1:])
+        counts.append(seen.counts(j, codes[-1], len(categories[-1])))
     return categories, codes, counts
 
 
@@ -64,7 +67,7 @@ def _why_no_combiner(value: Any) -> str:
     return "" if isinstance(value, str) else "should be 'concat': files hold no functions of names"
 
 
-class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=False):
+class OneHotEncoder(Transformer, chunks=True, allow_nan=True, categorical=True, keeps_dtype=False):
     r"""One column of zeros and ones for each category.
 
     Objective
@@ -134,7 +137,7 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
+        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
             Rows of words, numbers or gaps.
         y : None
             Not looked at.
@@ -167,14 +170,16 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         return self._encoded(codes, len(codes[0]))
 
     def _learn(self, X: Any) -> list[Array]:
-        table = fit_table(self, X)
-        categories, codes, counts = learnt_categories(table, self.categories, refuse=self.handle_unknown == "error")
+        seen = counted_table(self, X)
+        categories, codes, counts = learnt_categories(seen, self.categories, refuse=self.handle_unknown == "error")
         self.categories_ = categories
         self.rare_ = [None] * len(categories)
         if self._groups:
-            self.rare_ = [rare_ones(count, table.n_rows, self.min_frequency, self.max_categories) for count in counts]
+            self.rare_ = [
+                rare_ones(count, seen.table.n_rows, self.min_frequency, self.max_categories) for count in counts
+            ]
         self.drop_idx_ = self._dropped()
-        self.certificate_ = ExactCertificate(f"categories of {len(categories)} columns", table.n_rows, 0.0)
+        self.certificate_ = ExactCertificate(f"categories of {len(categories)} columns", seen.table.n_rows, 0.0)
         return codes
 
     @property

@@ -12,7 +12,7 @@ from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, Transformer,
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._roles import _input_names
-from qed.preprocessing._categories import numbered, places, refuse_unknown
+from qed.preprocessing._categories import CountedTable, numbered, places, refuse_unknown
 from qed.preprocessing._one_hot import learnt_categories
 from qed.preprocessing._patterns import why_not_simple_ones
 
@@ -76,7 +76,9 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
         """
         table = fit_table(self, X)
         plain = table if isinstance(self.levels, str) else _as_objects(table)
-        self.categories_, _, _ = learnt_categories(plain, self.levels, refuse=self.handle_unknown == "error")
+        self.categories_, _, _ = learnt_categories(
+            CountedTable(plain), self.levels, refuse=self.handle_unknown == "error"
+        )
         self.certificate_ = ExactCertificate(f"levels of {len(self.categories_)} columns", table.n_rows, 0.0)
         return self
 

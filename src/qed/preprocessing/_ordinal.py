@@ -19,9 +19,9 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._mixed import fit_table, new_table
+from qed.core._mixed import new_table
 from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
-from qed.preprocessing._categories import is_nan, places, refuse_unknown
+from qed.preprocessing._categories import counted_table, is_nan, places, refuse_unknown
 from qed.preprocessing._one_hot import are_places, learnt_categories
 from qed.preprocessing._rare import grouping, rare_ones
 
@@ -32,7 +32,7 @@ def _why_no_number(value: Any) -> str:
     return "" if value is None or isinstance(value, int | float | np.number) else "should be a number"
 
 
-class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=False):
+class OrdinalEncoder(Transformer, chunks=True, allow_nan=True, categorical=True, keeps_dtype=False):
     r"""Each category as its number in the order of the categories.
 
     Objective
@@ -87,7 +87,7 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
+        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
             Rows of words, numbers or gaps.
         y : None
             Not looked at.
@@ -120,18 +120,18 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
     def _learn(self, X: Any) -> list[Array]:
         self._validate_params()
         self._require_values()
-        table = fit_table(self, X)
+        seen = counted_table(self, X)
         self.categories_, codes, counts = learnt_categories(
-            table, self.categories, refuse=self.handle_unknown == "error"
+            seen, self.categories, refuse=self.handle_unknown == "error"
         )
         self.rare_ = [None] * len(counts)
         if self._groups:
             self.rare_ = [
-                rare_ones(count[: self._plain(j)], table.n_rows, self.min_frequency, self.max_categories)
+                rare_ones(count[: self._plain(j)], seen.table.n_rows, self.min_frequency, self.max_categories)
                 for j, count in enumerate(counts)
             ]
         self._require_apart()
-        self.certificate_ = ExactCertificate(f"categories of {len(codes)} columns", table.n_rows, 0.0)
+        self.certificate_ = ExactCertificate(f"categories of {len(codes)} columns", seen.table.n_rows, 0.0)
         return codes
 
     @property

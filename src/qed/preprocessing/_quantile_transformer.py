@@ -22,12 +22,15 @@ from qed.core import (
 )
 from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source
+from qed.data._selected import count_rows, gathered
 from qed.preprocessing import _kernels
+from qed.preprocessing._columns import finite_rows, require_rows
 
 EDGE = 1e-7  # probabilities nearer to zero or one than this are cut off before the normal quantile is taken
 
 
-class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
+class QuantileTransformer(Transformer, sparse=True, chunks=True, allow_nan=True):
     r"""Each entry as its rank among the rows of the fit: between zero and one, or as the normal number of that rank.
 
     Objective
@@ -81,8 +84,8 @@ class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows; NaN means missing.
+        X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
+            Rows; NaN means missing. Of a source the rows that ``subsample`` draws are gathered.
         y : None
             Not looked at.
 
@@ -92,7 +95,7 @@ class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
             Fitted.
         """
         data = self._fit_data(X, None, None)
-        table, n = data.X, data.n_rows
+        table, n = data.X, count_rows(data.X) if is_source(data.X) else data.n_rows
         if self.subsample is not None and self.n_quantiles > self.subsample:
             raise InvalidParameter(
                 f"The number of quantiles cannot be greater than the number of samples used. Got {self.n_quantiles} quantiles and"
@@ -112,10 +115,20 @@ class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
         self.n_quantiles_ = max(1, min(self.n_quantiles, n))
         self.references_ = np.linspace(0, 1, self.n_quantiles_)
         rng = generator(self.random_state)
+        if is_source(table):
+            table = self._drawn(table, n, rng)
         self.quantiles_ = self._of_sparse(table, rng) if is_sparse(table) else self._of_dense(table, rng)
         used = n if self.subsample is None else min(n, self.subsample)
         self.certificate_ = ExactCertificate(f"quantiles of {table.shape[1]} columns", used, 8 * 2.0**-53)
         return self
+
+    def _drawn(self, source: Any, n: int, rng: Any) -> Any:
+        """Gather the rows of a source that quantiles are taken of: those that would be drawn in memory."""
+        require_rows(n, type(self).__name__)
+        if self.subsample is None:
+            raise InvalidParameter("QuantileTransformer draws rows of a source: give subsample, the number of them.")
+        wanted = np.arange(n) if n <= self.subsample else np.sort(rng.choice(n, self.subsample, replace=False))
+        return finite_rows(self, gathered(source, wanted)[0])
 
     def _of_dense(self, table: Array, rng: Any) -> Array:
         if self.subsample is not None and len(table) > self.subsample:

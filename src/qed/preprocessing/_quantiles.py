@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from qed.data._column_counts import order_statistics
+from qed.preprocessing._columns import require_rows
+
+if TYPE_CHECKING:
+    from qed.data import Source
 
 Array = np.ndarray[Any, Any]
 
@@ -53,3 +59,26 @@ def weighted_percentile(column: Array, weight: Array, levels: Array, *, average:
         return np.asarray(values[below])
     above = np.minimum(np.searchsorted(reached, wanted + slack, side="right"), len(values) - 1)
     return np.asarray((values[below] + values[np.where(wanted <= slack, 0, above)]) / 2)
+
+
+def source_percentiles(source: Source, levels: Array, owner: str) -> tuple[int, Array]:
+    """Return the number of rows of a source and percentiles of its columns, (levels, p), linear between neighbours.
+
+    They are those of the same rows in memory, bit for bit; NaN is left out, and a column without entries has NaN.
+    """
+    shares = np.asarray(levels) / 100
+
+    def neighbours(n: int) -> Array:
+        below = np.floor(shares * (n - 1)).astype(np.int64)
+        return np.concatenate([below, np.minimum(below + 1, n - 1)])
+
+    rows, entries, found = order_statistics(source, neighbours, name=owner)
+    require_rows(rows, owner)
+    table = np.full((len(shares), len(found)), np.nan)
+    for j, (n, values) in enumerate(zip(entries, found, strict=True)):
+        if n:
+            low, high = values[: len(shares)], values[len(shares) :]
+            part = shares * (n - 1) - np.floor(shares * (n - 1))
+            # From the nearer neighbour, as NumPy does it.
+            table[:, j] = np.where(part < 0.5, low + part * (high - low), high - (1 - part) * (high - low))
+    return rows, table

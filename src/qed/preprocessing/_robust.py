@@ -11,11 +11,13 @@ from qed.core import KW_ONLY, Array, InvalidParameter, Traits, Transformer, fitt
 from qed.core._params import needed_with
 from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import refuse_sparse_centring, scaled_sparse, without_zeros
+from qed.preprocessing._quantiles import source_percentiles
 
 
-class RobustScaler(Transformer, sparse=True, allow_nan=True):
+class RobustScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
     r"""Columns of median zero and quantile range one.
 
     Objective
@@ -28,7 +30,8 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
 
     Cost
     ----
-    O(n) a column to fit, by partition; one pass over memory to transform.
+    O(n) a column to fit, by partition; one pass over memory to transform. Four passes over a source, with counts of at most 65,536
+    buckets a column and quantile in memory.
 
     Examples
     --------
@@ -68,7 +71,7 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
+        X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
             Rows; NaN means missing.
         y : None
             Not looked at.
@@ -81,8 +84,12 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
         refuse_sparse_centring(X, "with_centering", centres=self.with_centering)
         data = self._fit_data(X)
         low, high = self._quantiles()
-        table = data.X.tocsc() if is_sparse(data.X) else data.X
-        quantiles = np.array([_of_column(table, j, (low, 50.0, high)) for j in range(table.shape[1])]).T
+        n_rows, percents = data.n_rows, (low, 50.0, high)
+        if is_source(data.X):
+            n_rows, quantiles = source_percentiles(data.X, np.array(percents), data.owner)
+        else:
+            table = data.X.tocsc() if is_sparse(data.X) else data.X
+            quantiles = np.array([_of_column(table, j, percents) for j in range(table.shape[1])]).T
         self.center_ = quantiles[1].copy() if self.with_centering else None
         self.scale_ = None
         if self.with_scaling:
@@ -91,8 +98,8 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
                 from scipy.special import ndtri  # noqa: PLC0415
 
                 self.scale_ = self.scale_ / (ndtri(high / 100) - ndtri(low / 100))
-        what = f"medians and quantiles of {table.shape[1]} columns"
-        self.certificate_ = ExactCertificate(what, data.n_rows, 4 * 2.0**-53)
+        what = f"medians and quantiles of {quantiles.shape[1]} columns"
+        self.certificate_ = ExactCertificate(what, n_rows, 4 * 2.0**-53)
         return self
 
     def _quantiles(self) -> tuple[float, float]:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from qed.certificates import ExactCertificate
 from qed.core import Array, InvalidData, InvalidParameter, NonNegative, Seed, Transformer, fitted, param
 from qed.core._finite import require
-from qed.core._mixed import fit_table, new_table
+from qed.core._mixed import Column, new_table
 from qed.core._roles import _input_names
 from qed.core._targets import as_target, encode
-from qed.preprocessing._categories import places
+from qed.core._validation import is_source, refuse_beside_source, require_source_target, source_targets
+from qed.data import fold
+from qed.designs._chunked import Paired
+from qed.preprocessing._categories import counted_table, places
 from qed.preprocessing._one_hot import learnt_categories
+
+if TYPE_CHECKING:
+    from qed.data import Chunk
 
 
 def _are_of_its_categories(model: Any, encodings: list[Array]) -> str:
@@ -24,7 +32,7 @@ def _are_of_its_categories(model: Any, encodings: list[Array]) -> str:
     return "" if good else "should be one number for each category (and class)"
 
 
-class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=True, keeps_dtype=False):
+class TargetEncoder(Transformer, chunks=True, target="number", allow_nan=True, categorical=True, keeps_dtype=False):
     r"""Each category as the mean target of its rows, drawn towards the mean of all rows.
 
     Objective
@@ -88,15 +96,15 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the categories and their codes, from all rows.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows of words, numbers or gaps.
+        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
+            Rows of words, numbers or gaps. A source is read three times, and its targets are gathered.
         y : array-like of shape (n,)
-            Targets: numbers, or labels.
+            Targets: numbers, or labels; None beside a source, which brings its own.
 
         Returns
         -------
@@ -146,22 +154,39 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
 
     def _learn(self, X: Any, y: Any) -> tuple[list[Array], Array]:
         self._validate_params()
-        table = fit_table(self, X)
-        targets = self._targets(y, table.n_rows)
+        if is_source(X):
+            refuse_beside_source(self, y, None)
+            require_source_target(self, X)
+            y = source_targets(X, labels=True)[0]
+        seen = counted_table(self, X)
+        n_rows = seen.table.n_rows
+        targets = self._targets(y, n_rows)
         self.folds_ = None
-        self.categories_, codes, counts = learnt_categories(table, self.categories, refuse=False)
-        fold = np.zeros(table.n_rows, np.intp)
-        self.encodings_ = [
-            _Sums.of(place, targets[:, number], fold, 1, len(count)).without(None).codes(self.smooth)
-            for place, count in zip(codes, counts, strict=True)
-            for number in range(targets.shape[1])
-        ]
+        self.categories_, codes, counts = learnt_categories(seen, self.categories, refuse=False)
+        if is_source(X):
+            means_of = _source_means(X, targets, self.categories_)
+        else:
+            all_one = np.zeros(n_rows, np.intp)
+            means_of = [
+                _Sums.of(place, targets[:, number], all_one, 1, len(count)).without(None)
+                for place, count in zip(codes, counts, strict=True)
+                for number in range(targets.shape[1])
+            ]
+        self.encodings_ = [one.codes(self.smooth) for one in means_of]
         means = targets.mean(axis=0)
         self.target_mean_ = means if self.target_type_ == "multiclass" else float(means[0])
         self.certificate_ = ExactCertificate(
-            f"categories and mean targets of {len(codes)} columns", table.n_rows, (table.n_rows + 16) * 2.0**-53
+            f"categories and mean targets of {len(codes)} columns", n_rows, (n_rows + 16) * 2.0**-53
         )
         return codes, targets
+
+    def _transform_source(self, source: Any, *, fits: bool) -> Any:
+        if fits:
+            raise InvalidData(
+                "TargetEncoder.fit_transform codes each row by the other folds, and needs its rows in memory. Fit a source, then"
+                " transform it: codes then know the target of their own row."
+            )
+        return super()._transform_source(source, fits=False)
 
     def _targets(self, y: Any, n_rows: int) -> Array:
         """Return the target as columns of numbers, and keep what it is."""
@@ -322,3 +347,57 @@ class _Means(NamedTuple):
             whole = self.often + smooth
             share = np.divide(self.often, whole, out=np.zeros_like(whole, dtype=np.float64), where=whole > 0)
         return np.asarray(np.where(self.often > 0, share * self.each + (1 - share) * self.mean, self.mean))
+
+
+# -- rows that come in chunks --------------------------------------------------------------------------------------
+
+
+def _source_means(source: Any, targets: Array, categories: list[Array]) -> list[_Means]:
+    """Return what the rows of a source say of each category, by column and target.
+
+    One pass sums targets, and one the squares of their distances from the means.
+    """
+    base = targets.mean(axis=0)
+    rows = Paired(source, targets - base, None)
+    first = fold(rows, partial(_category_sums, categories=categories, about=None), name="TargetEncoder")
+    often = [sums[0] for sums in first.sums]
+    middle = [np.divide(sums[1:], np.maximum(sums[0], 1)) for sums in first.sums]
+    spread = fold(rows, partial(_category_sums, categories=categories, about=middle), name="TargetEncoder")
+    variance = np.mean((targets - base) ** 2, axis=0)
+    return [
+        _Means(
+            often[j],
+            base[k] + middle[j][k],
+            second[1 + k] / np.maximum(often[j], 1),
+            float(base[k]),
+            float(variance[k]),
+        )
+        for j, second in enumerate(spread.sums)
+        for k in range(targets.shape[1])
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _CategorySums:
+    """For each column, counts of its categories and sums over their rows: (1 + targets, categories)."""
+
+    sums: list[Array]
+
+    def merge(self, other: Self) -> Self:
+        """Return the sums over the rows of both."""
+        return type(self)([a + b for a, b in zip(self.sums, other.sums, strict=True)])
+
+
+def _category_sums(chunk: Chunk, categories: list[Array], about: list[Array] | None) -> _CategorySums:
+    """Sum targets by category, or their squared distances from the means of the categories."""
+    table = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    assert chunk.y is not None  # noqa: S101  (made by Paired)
+    found = []
+    for j, known in enumerate(categories):
+        place, _ = places(Column(np.ascontiguousarray(table[:, j])), known)
+        here = place >= 0
+        own, y = place[here], chunk.y[here]
+        terms = y if about is None else (y - about[j][:, own].T) ** 2
+        sums = [np.bincount(own, minlength=len(known))]
+        found.append(np.stack([*sums, *(np.bincount(own, one, len(known)) for one in terms.T)]).astype(np.float64))
+    return _CategorySums(found)

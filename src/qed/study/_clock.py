@@ -45,6 +45,9 @@ class Clock:
         self.budget, self.now = budget, now
         self.begin = now()
 
+    def __reduce__(self) -> tuple[type[Clock], tuple[float, Callable[[], float]]]:
+        return type(self), (self.left, self.now)  # clocks of processes begin anywhere: what is left goes along
+
     @property
     def spent(self) -> float:
         """Seconds since the beginning."""

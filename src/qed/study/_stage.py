@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qed.core import QedError
 from qed.core._events import STOP, Progress, listen
+from qed.core._jobs import mapped
 from qed.model_selection import KFold, StratifiedKFold
 from qed.model_selection._candidate import Candidate
 from qed.study._blend import honest_losses, weights_of
@@ -258,25 +261,26 @@ class Stage:
         inside = quietly(lambda: prepare.fit_transform(data.X[train], y))
         outside = prepare.transform(data.X[test])
         prepared = self.clock.now() - begin
-        for candidate in group:
-            if self._is_late(ahead=self.seconds[candidate]):
-                return False
-            begin = self.clock.now()
-            left = self.clock.left - self.reserve if self.into.entries else self.clock.left
-            try:
-                model = fit_quietly(candidate.make(len(y), float(y.std()) or 1.0), inside, y, left, self.clock)
-                said = answers(model, outside, self.target)
-                if said.ndim == 2:
-                    said = said[np.arange(len(test)), self.y[test].astype(np.int64)]
-            except (QedError, FloatingPointError, np.linalg.LinAlgError, MemoryError) as error:
-                self._failed(candidate, str(error))
-                continue
-            self.said[candidate].append(said)
-            if not np.isfinite(self._losses(candidate)).all():
-                self._failed(candidate, "its predictions are not finite")
-                continue
-            self.seconds[candidate] = min(self.seconds[candidate], prepared + self.clock.now() - begin)
-            self._enter(candidate, progress)
+        work = partial(
+            _answered,
+            _Fold(inside, y, outside, self.y[test], self.target),
+            self.clock,
+            self.reserve if self.into.entries else 0.0,
+        )
+        with closing(mapped(work, group, None, pure=True)) as results:
+            for candidate in group:
+                if self._is_late(ahead=self.seconds[candidate]):
+                    return False
+                said, problem, took = next(results)
+                if said is None:
+                    self._failed(candidate, problem)
+                    continue
+                self.said[candidate].append(said)
+                if not np.isfinite(self._losses(candidate)).all():
+                    self._failed(candidate, "its predictions are not finite")
+                    continue
+                self.seconds[candidate] = min(self.seconds[candidate], prepared + took)
+                self._enter(candidate, progress)
         return True
 
     def _is_late(self, members: float = 1.0, ahead: float = 0.0) -> bool:
@@ -373,6 +377,33 @@ class Stage:
                 self.into.entries[at] = replace(
                     entry, behind=float(gaps.mean()), behind_error=float(gaps.std() / math.sqrt(len(gaps)))
                 )
+
+
+class _Fold(NamedTuple):
+    """Prepared rows to learn from and to answer about, and the truth of the latter."""
+
+    inside: Any
+    y: Array
+    outside: Any
+    truth: Array
+    target: TargetSchema
+
+
+def _answered(fold: _Fold, clock: Clock, reserve: float, candidate: Candidate) -> tuple[Array | None, str, float]:
+    """Fit a candidate; return what it says of what happened, or what is wrong, and the seconds it took.
+
+    Nothing else is touched, so that the workers of a cluster can do it, each on its own clock.
+    """
+    begin, y = clock.now(), fold.y
+    try:
+        model = candidate.make(len(y), float(y.std()) or 1.0)
+        model = fit_quietly(model, fold.inside, y, clock.left - reserve, clock)
+        said = answers(model, fold.outside, fold.target)
+    except (QedError, FloatingPointError, np.linalg.LinAlgError, MemoryError) as error:
+        return None, str(error), clock.now() - begin
+    if said.ndim == 2:
+        said = said[np.arange(len(said)), fold.truth.astype(np.int64)]
+    return said, "", clock.now() - begin
 
 
 def _shown(loss: float, target: TargetSchema) -> str:

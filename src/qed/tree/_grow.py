@@ -57,7 +57,7 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets, columns: LabelCo
         tree = columns.shared(tree, data.X)
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
-    model.tree_, model.n_outputs_ = tree, tree.n_outputs
+    model.tree_, model.n_outputs_, model.seed_ = tree, tree.n_outputs, seed
     limited = monotone is not None
     model.certificate_ = _certify(
         model, data.X, targets, limits, tree, unit=unit, all_distinct=grown.all_distinct, limited=limited

@@ -209,6 +209,9 @@ class GrownTree(TreeModel):
     )
 
     max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)
+    seed_: int = fitted(
+        "Seed of the columns and thresholds that were drawn; 0 where none were.", low=0, below=2**63, optional=True
+    )
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """Return the prices at which a tree grown on these rows loses leaves; this model is left as it is.

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from functools import partial
+from itertools import pairwise
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source
 from qed.verify._learnt import DOUBLE, EXTENDED, Learnt, key, same_entries
 from qed.verify._names import called
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Array = np.ndarray[Any, Any]
 NAN = ("NaN",)
 
 
-def in_order(entries: list[Any]) -> list[Any]:
-    """Return distinct entries in their order, then None, then NaN."""
+def in_order(entries: Iterable[Any]) -> list[Any]:
+    """Return distinct entries, or their keys, in their order, then None, then NaN."""
     distinct = {key(one) for one in entries}
     ends = [one for one in (None, NAN) if one in distinct]
     return sorted(distinct - {None, NAN}) + [np.nan if one == NAN else one for one in ends]
@@ -26,7 +31,7 @@ def in_order(entries: list[Any]) -> list[Any]:
 def _listed(fit: Learnt, given: Any, j: int) -> list[Any]:
     """Return the categories of a column: those that the user lists, or those that occur."""
     if isinstance(given, str):
-        return in_order(fit.table.columns[j].dense.tolist())
+        return in_order(fit.times(j))
     return list(given[j].tolist() if isinstance(given[j], np.ndarray) else given[j])
 
 
@@ -93,10 +98,10 @@ def _check_rare(fit: Learnt, *, apart: bool) -> list[list[int]]:
     fit.require(
         isinstance(model.rare_, list) and len(model.rare_) == fit.p, "does not say for each column what is rare"
     )
-    for j, column in enumerate(fit.table.columns):
+    for j in range(fit.p):
         known = [key(one) for one in model.categories_[j].tolist()]
         known = known[:-1] if apart and known[-1:] == [NAN] else known
-        times = Counter(key(one) for one in column.dense.tolist())
+        times = fit.times(j)
         limit = 0.0 if least is None else float(least) if isinstance(least, Integral) else least * fit.n
         rare = {place for place, one in enumerate(known) if times[one] < limit}
         if most is not None and most < len(known) - len(rare) + 1:
@@ -177,6 +182,8 @@ def check_targets(fit: Learnt) -> float:
     model, p = fit.model, fit.p
     fit.require_claim(f"categories and mean targets of {p} columns", fit.n, (fit.n + 16) * DOUBLE)
     _check_categories(fit, model.categories)
+    if is_source(fit.X):
+        fit.y = np.concatenate([y[:, 0] for y, _ in fit.X.targets()])
     targets = _targets(fit)
     m, largest = targets.shape[1], float(np.max(np.abs(targets)))
     mean, spread = targets.mean(axis=0), targets.var(axis=0)
@@ -187,13 +194,9 @@ def check_targets(fit: Learnt) -> float:
     off = fit.compare("the mean target", stored, mean, slack)
     codes = model.encodings_
     fit.require(isinstance(codes, list) and len(codes) == p * m, "does not store codes for each column")
-    for j, column in enumerate(fit.table.columns):
-        rows_of: dict[Any, list[int]] = {}
-        for row, one in enumerate(column.dense.tolist()):
-            rows_of.setdefault(key(one), []).append(row)
-        known = [rows_of.get(key(one), []) for one in model.categories_[j].tolist()]
+    for j, known in enumerate(_moments_by_category(fit, targets)):
         for number in range(m):
-            true = [_code(targets[rows, number], mean[number], spread[number], model.smooth) for rows in known]
+            true = [_code(*own, mean[number], spread[number], model.smooth) for own in known[number]]
             own = codes[j * m + number]
             fit.require(isinstance(own, np.ndarray) and own.dtype.kind == "f", "stores codes that are no numbers")
             off = max(off, fit.compare("the code", own, true, slack, j))
@@ -221,15 +224,41 @@ def _targets(fit: Learnt) -> Array:
     return np.stack([np.asarray(y == one, dtype=EXTENDED) for one in labels], axis=1)
 
 
-def _code(own: Array, mean: Any, spread: Any, smooth: Any) -> Any:
-    """Return the code of a category, from the targets of its rows."""
-    n = len(own)
+def _moments_by_category(fit: Learnt, targets: Array) -> list[list[list[tuple[int, Any, Any]]]]:
+    """Return rows, mean and variance of the targets of each category, by column and target."""
+    stored, found = fit.model.categories_, []
+    for j in range(fit.p):
+        listed = {key(one): place for place, one in enumerate(stored[j].tolist())}
+        if is_source(fit.X):
+            entries = [one for part in fit.X.each(partial(_entries_of, j=j)) for one in part.tolist()]
+        else:
+            entries = fit.table.columns[j].dense.tolist()
+        places = np.array([listed.get(key(one), -1) for one in entries], dtype=np.intp)
+        order = np.argsort(places, kind="stable")
+        ends = np.searchsorted(places[order], np.arange(len(listed) + 1))
+        rows = [order[a:b] for a, b in pairwise(ends)]
+        found.append(
+            [
+                [(len(at), own[at].mean(), own[at].var()) if len(at) else (0, EXTENDED(0), EXTENDED(0)) for at in rows]
+                for own in targets.T
+            ]
+        )
+    return found
+
+
+def _entries_of(chunk: Any, j: int) -> Array:
+    table = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    return np.asarray(table[:, j])
+
+
+def _code(n: int, own: Any, within: Any, mean: Any, spread: Any, smooth: Any) -> Any:
+    """Return the code of a category, from number, mean and variance of the targets of its rows."""
     if not n:
         return mean
     # As many rows of the overall mean as ``smooth`` says; 'auto' is the ratio of the variance within to the variance of all.
     if smooth == "auto":
-        pull, within = spread * n, own.var()
+        pull = spread * n
         share = pull / (pull + within) if pull + within > 0 else EXTENDED(0)
     else:
         share = EXTENDED(n) / (n + EXTENDED(smooth))
-    return share * own.mean() + (1 - share) * mean
+    return share * own + (1 - share) * mean

@@ -73,7 +73,7 @@ def check_fillings(fit: Learnt) -> float:
     what = model.strategy if isinstance(model.strategy, str) else "function"
     fit.require_claim(f"{what} of {p} columns", fit.n, (fit.n + 16) * DOUBLE if is_rounded else 0.0)
     if is_source(fit.X):
-        return _check_means(fit)
+        return _check_source(fit)
     columns, zeros, numbers = _entries(fit)
     stored, off = model.statistics_, 0.0
     kinds = "fiu" if numbers else "O"
@@ -98,16 +98,30 @@ def check_fillings(fit: Learnt) -> float:
     return off
 
 
-def _check_means(fit: Learnt) -> float:
-    """Check means of columns that come in chunks; a source has no other filling."""
+def _check_source(fit: Learnt) -> float:
+    """Check what gaps of columns become that come in chunks."""
     model = fit.model
-    fit.require(model.strategy == "mean" and not model.add_indicator, "has a strategy that no source allows")
+    fit.require(not callable(model.strategy) and not model.add_indicator, "has a strategy that no source allows")
     fit.nothing("indicator_")
     empty = EXTENDED(0 if model.keep_empty_features else np.nan)
-    true = np.array([one.mean if one.entries else empty for one in fit.summaries])
+    if model.strategy == "constant":
+        true = [EXTENDED(0 if model.fill_value is None else model.fill_value)] * fit.p
+    elif model.strategy == "most_frequent":
+        true = [_most_frequent(fit.times(j), empty) for j in range(fit.p)]
+    elif model.strategy == "median":
+        true = [own[0] if n else empty for n, _, own in fit.quantiles([EXTENDED(0.5)])]
+    else:
+        true = [one.mean if one.entries else empty for one in fit.summaries]
     size = np.array([one.size if one.entries else EXTENDED(0) for one in fit.summaries])
-    slack = (fit.certificate.rounding + 2 * DOUBLE) * size
-    return fit.compare("the filling", fit.numbers("statistics_", (fit.p,)), true, slack)
+    is_rounded = model.strategy in ("mean", "median")
+    slack = (fit.certificate.rounding + 2 * DOUBLE) * size if is_rounded else np.zeros(fit.p)
+    return fit.compare("the filling", fit.numbers("statistics_", (fit.p,)), np.array(true, EXTENDED), slack)
+
+
+def _most_frequent(times: Counter[Any], empty: Any) -> Any:
+    """Return the least of the most frequent numbers."""
+    known = {one: count for one, count in times.items() if one != ("NaN",)}
+    return min(one for one, count in known.items() if count == max(known.values())) if known else empty
 
 
 def _filling(model: Any, there: Array, *, numbers: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
@@ -15,6 +16,7 @@ from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
 from qed.core._validation import is_source
 from qed.verify._names import called
+from qed.verify._streamed import order_statistics, times_of
 from qed.verify._summaries import Summary, of_column, of_source
 
 EXTENDED = np.longdouble
@@ -118,6 +120,43 @@ class Learnt:
     @cached_property
     def _of_source(self) -> tuple[int, list[Summary]]:
         return of_source(self.X, weighted=self.is_weighted)
+
+    def times(self, j: int) -> Counter[Any]:
+        """Return how often each entry of a column occurs, by its key."""
+        return self._times[j]
+
+    @cached_property
+    def _times(self) -> list[Counter[Any]]:
+        if is_source(self.X):
+            return times_of(self.X)
+        return [Counter(key(one) for one in column.dense.tolist()) for column in self.table.columns]
+
+    def quantiles(self, shares: list[Any]) -> list[tuple[int, float, list[Any]]]:
+        """Return for each column its entries, their largest size, and quantiles that are linear between neighbours."""
+        if not is_source(self.X):
+            ordered = [column.sorted()[0] for column in self.columns]
+            return [
+                (
+                    len(x),
+                    float(np.max(np.abs(x), initial=0)),
+                    [quantile(x, share) for share in shares] if len(x) else [],
+                )
+                for x in ordered
+            ]
+
+        def neighbours(n: int) -> list[int]:
+            below = [min(int(np.floor(EXTENDED(share) * (n - 1))), n - 1) for share in shares]
+            return [*below, *(min(place + 1, n - 1) for place in below)]
+
+        found = []
+        for n, values, summary in zip(*order_statistics(self.X, neighbours), self.summaries, strict=True):
+            pairs = zip(values[: len(shares)].astype(EXTENDED), values[len(shares) :].astype(EXTENDED), strict=True)
+            parts = [EXTENDED(share) * (n - 1) for share in shares]
+            own = (
+                [a + (part - np.floor(part)) * (b - a) for (a, b), part in zip(pairs, parts, strict=True)] if n else []
+            )
+            found.append((n, float(summary.size) if n else 0.0, own))
+        return found
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -231,6 +270,13 @@ class Learnt:
                 f"stores {what} {float(stored.flat[at]):.10g} for {column}, and the rows give {float(true.flat[at]):.10g}"
             )
         return float(np.max(np.where(same, 0, off), initial=0))
+
+
+def quantile(x: Array, share: Any) -> Any:
+    """Return a quantile of sorted numbers, linear between neighbours."""
+    place = EXTENDED(share) * (len(x) - 1)
+    below = min(int(np.floor(place)), len(x) - 1)
+    return x[below] + (place - below) * (x[min(below + 1, len(x) - 1)] - x[below])
 
 
 def key(value: Any) -> Any:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from qed.core._tables import is_sparse
-from qed.verify._learnt import DOUBLE, EXTENDED, Column, Learnt
-from qed.verify._scales import quantile
+from qed.core._validation import is_source
+from qed.verify._learnt import DOUBLE, EXTENDED, Column, Learnt, quantile
+from qed.verify._streamed import Ranks, ranks_of, rows_of
 
 Array = np.ndarray[Any, Any]
 LINEAR = "linear"
@@ -67,7 +68,9 @@ def _of_a_draw(drawn: int) -> float:
     return float(np.sqrt(np.log(2e9) / (2 * drawn))) + 1.0 / drawn
 
 
-def _require_ranks(fit: Learnt, what: str, j: int, column: _Sorted, levels: Any, stored: Any, off: float) -> float:
+def _require_ranks(
+    fit: Learnt, what: str, j: int, column: _Sorted | Ranks, levels: Any, stored: Any, off: float
+) -> float:
     """Hold quantiles to shares of the rows up to them, to within ``off``."""
     fit.require((np.diff(stored) >= 0).all(), f"stores {what} for column {j} that fall")
     for level, value in zip(levels, stored, strict=True):
@@ -114,14 +117,29 @@ def check_bins(fit: Learnt) -> float:
 def _drawn_rows(fit: Learnt, *, is_drawn: bool) -> tuple[Learnt, float | None]:
     """Return the rows that edges were computed from, and how far shares may be off where the draw cannot be repeated."""
     model = fit.model
+    is_seeded = isinstance(model.random_state, int | np.integer)
+    if is_source(fit.X):
+        return _drawn_of_source(fit, is_drawn=is_drawn, is_seeded=is_seeded)
     if not is_drawn:
         return fit, None
-    if not isinstance(model.random_state, int | np.integer):
+    if not is_seeded:
         return fit, _of_a_draw(model.subsample)
     share = None if fit.sample_weight is None else np.asarray(fit.s, np.float64) / np.asarray(fit.s, np.float64).sum()
     chosen = np.random.default_rng(model.random_state).choice(fit.n, model.subsample, replace=True, p=share)
     dense = np.stack([np.asarray(column.dense, np.float64) for column in fit.table.columns], axis=1)[chosen]
     return Learnt(model, fit.certificate, dense), None
+
+
+def _drawn_of_source(fit: Learnt, *, is_drawn: bool, is_seeded: bool) -> tuple[Learnt, float | None]:
+    """Return the rows of a source that edges were computed from; all of them where the draw cannot be repeated."""
+    model, chosen = fit.model, None
+    if is_drawn and is_seeded:
+        s = [s for _, s in fit.X.targets()] if fit.X.schema.weighted else None
+        share = None if s is None else np.concatenate(s) / np.concatenate(s).sum()
+        chosen = np.random.default_rng(model.random_state).choice(fit.n, model.subsample, replace=True, p=share)
+    rows, weight = rows_of(fit.X, chosen, fit.n)
+    own = Learnt(model, fit.certificate, rows, None, weight if chosen is None else None)
+    return own, _of_a_draw(model.subsample) if is_drawn and not is_seeded else None
 
 
 def _check_edges(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: int) -> float:
@@ -136,11 +154,17 @@ def _check_edges(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: in
         options = [[one] for one in read_off]
     else:
         options = [column.possible(level, method) for level in levels]
-    true = [min(choice, key=lambda one: np.min(np.abs(stored - one))) for choice in options]
+    true = [_stored_one(choice, stored, near) for choice in options]
     kept = [
         edge for edge, width in zip(true, [np.inf, *np.diff(true)], strict=True) if _is_kept(edge, width, stored, near)
     ]
     return fit.compare("edges", stored, kept, near, j)
+
+
+def _stored_one(choice: list[Any], stored: Array, near: float) -> Any:
+    """Return the possible edge that is stored; of several such the middle one, since its neighbours may be edges of their own."""
+    middle = (choice[0] + choice[-1]) / 2
+    return min(choice, key=lambda one: (max(np.min(np.abs(stored - one)), near), abs(one - middle)))
 
 
 def _is_kept(edge: Any, width: Any, stored: Array, near: float) -> bool:
@@ -208,6 +232,10 @@ def check_quantiles(fit: Learnt) -> float:
     levels = np.linspace(0, 1, k)
     fit.compare("shares", fit.numbers("references_", (k,)), levels, 2 * DOUBLE)
     quantiles, off = fit.numbers("quantiles_", (k, p)), 0.0
+    if is_source(fit.X):
+        if model.subsample is not None and fit.n > model.subsample:
+            return _check_drawn_ranks(fit, levels, quantiles)
+        fit = Learnt(model, fit.certificate, rows_of(fit.X, None, fit.n)[0])
     for j, column in enumerate(fit.columns):
         only_stored = is_sparse(fit.X) and model.ignore_implicit_zeros
         own = column._replace(zeros=0, weight_of_zeros=EXTENDED(0)) if only_stored else column
@@ -222,6 +250,23 @@ def check_quantiles(fit: Learnt) -> float:
         else:
             true = [quantile(values.x, level) for level in levels]
             off = max(off, fit.compare("quantiles", stored, true, values.size, j))
+    return off
+
+
+def _check_drawn_ranks(fit: Learnt, levels: Array, quantiles: Array) -> float:
+    """Hold quantiles of drawn rows of a source to the shares of all rows up to them."""
+    drawn, off = fit.model.subsample, 0.0
+    for j, (column, summary) in enumerate(
+        zip(ranks_of(fit.X, list(quantiles.T), [0.0] * fit.p), fit.summaries, strict=True)
+    ):
+        stored = quantiles[:, j]
+        if np.isnan(stored).all():
+            # So many drawn rows without an entry bound the share of entries; then nothing is known of these.
+            fit.require(summary.entries <= _of_a_draw(drawn) * fit.n, f"stores no quantiles for column {j}")
+            continue
+        # At least half as many entries are drawn as may be expected of a column with gaps.
+        there = drawn if summary.entries == fit.n else max(1, drawn * summary.entries // (2 * fit.n))
+        off = max(off, _require_ranks(fit, "quantiles", j, column, levels, stored, _of_a_draw(there)))
     return off
 
 

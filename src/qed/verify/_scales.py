@@ -64,6 +64,7 @@ def _check_count(fit: Learnt) -> None:
     """Check how many rows, or which weight, each column was seen with."""
     true = np.array([one.weight if fit.is_weighted else EXTENDED(one.entries) for one in fit.summaries])
     stored = np.asarray(fit.model.n_samples_seen_)
+    fit.require(stored.ndim == 0 or len(np.unique(stored)) > 1, "stores one number of rows for each column")
     if stored.ndim == 0 and stored.dtype.kind in "fiu":
         stored = np.full(fit.p, stored)
     fit.require(stored.dtype.kind in "fiu", "stores no number of rows")
@@ -146,30 +147,23 @@ def check_largest(fit: Learnt) -> float:
     return fit.compare("the scale", fit.numbers("scale_", (p,)), np.where(size < STILL, 1, size), 0.0)
 
 
-def quantile(x: Array, share: Any) -> Any:
-    """Return a quantile of sorted numbers, linear between neighbours."""
-    place = EXTENDED(share) * (len(x) - 1)
-    below = min(int(np.floor(place)), len(x) - 1)
-    return x[below] + (place - below) * (x[min(below + 1, len(x) - 1)] - x[below])
-
-
 def check_quantile_ranges(fit: Learnt) -> float:
     """Check medians and distances of quantiles."""
     model, p = fit.model, fit.p
     fit.require_claim(f"medians and quantiles of {p} columns", fit.n, 4 * DOUBLE)
     a, b = (EXTENDED(percent) / 100 for percent in model.quantile_range)
-    ordered = [column.sorted()[0] for column in fit.columns]
-    near = np.array([(16 + 4 * len(x)) * DOUBLE * np.max(np.abs(x), initial=0) for x in ordered])
+    found = fit.quantiles([a, EXTENDED(0.5), b])
+    near = np.array([(16 + 4 * n) * DOUBLE * size for n, size, _ in found])
     nan, off = EXTENDED(np.nan), 0.0
     if model.with_centering:
-        middle = [quantile(x, 0.5) if len(x) else nan for x in ordered]
+        middle = [own[1] if n else nan for n, _, own in found]
         off = fit.compare("the median", fit.numbers("center_", (p,)), middle, near)
     else:
         fit.nothing("center_")
     if not model.with_scaling:
         fit.nothing("scale_")
         return off
-    width = np.array([quantile(x, b) - quantile(x, a) if len(x) else nan for x in ordered])
+    width = np.array([own[2] - own[0] if n else nan for n, _, own in found])
     stored, unit = fit.numbers("scale_", (p,)), _normal_width(a, b) if model.unit_variance else 1.0
     for j in range(p):
         # A range that is zero up to rounding may have been taken for zero, and only such a one.

@@ -110,4 +110,17 @@ _CHECKS: dict[str, Callable[[Learnt], float]] = {
     "ThermometerEncoder": _categories.check_levels,
 }
 KNOWN = frozenset(_CHECKS)
-_STREAMED = frozenset({"MaxAbsScaler", "MinMaxScaler", "SimpleImputer", "StandardScaler"})
+_STREAMED = frozenset(
+    {
+        "KBinsDiscretizer",
+        "MaxAbsScaler",
+        "MinMaxScaler",
+        "OneHotEncoder",
+        "OrdinalEncoder",
+        "QuantileTransformer",
+        "RobustScaler",
+        "SimpleImputer",
+        "StandardScaler",
+        "TargetEncoder",
+    }
+)

@@ -14,6 +14,8 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cut, mass_of
+from qed.verify._drawn_trees import check_drawn
+from qed.verify._forest_splits import looked_at
 from qed.verify._names import called
 from qed.verify._rows import read_data
 from qed.verify._small_trees import can_compare, least_within
@@ -64,6 +66,8 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
             model, f"a search is said to have proved {model.lower_bound_:.10g}, of trees that leave {objective:.10g}"
         )
     words = certificate.statement
+    if not _is_searched(model):
+        check_drawn(model, tree, rows.X, rows.sample, (paths, masses, limits))
     if certificate.is_greedy:
         words += _check_splits(model, tree, rows, paths, masses, limits)
     return Verdict(words, objective, max(objective - lower, 0.0), slack, certificate.gap)
@@ -190,7 +194,8 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
                 )
             mass = mass_of(rows.sample.criterion, own, s[here], local, mean)
         masses[nodes] = mass
-        scale = np.ones(len(nodes)) if is_class else np.maximum(mass / weight, size**2 * NEAR)
+        rounded = np.minimum(64 * (count + 16) * UNIT / NEAR, 1.0)  # of shares, whose impurity is at most about one
+        scale = rounded if is_class else np.maximum(mass / weight, size**2 * NEAR)
         _compare(model, nodes, tree.impurity[nodes], mass / weight, scale, "impurity")
         _check_thresholds(model, tree, rows, here, at)
     return masses, limits
@@ -329,7 +334,7 @@ def _check_limits(model: Any, tree: Any, certificate: TreeCertificate, rows: _Ro
     if _is_searched(model):
         _check_searched(model, certificate, rows)
         return
-    looks_at = p if model.max_features is None else model.max_features_
+    looks_at = looked_at(model, p)
     if certificate.is_greedy and (model.splitter != "best" or looks_at < p):
         _refuse(model, "its splits were drawn, and are said to be the best ones")
     if certificate.depth not in (0, 1, 2):  # deeper trees are compared by nobody

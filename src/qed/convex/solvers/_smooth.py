@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._passes import Passes, Seen, sampled
+from qed.convex._sample_rows import least_step
 from qed.convex._solve import Iterate
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Smooth:
 
     def look(self, w: Vector, b: float, **wanted: bool) -> Point:
         """Pass over the rows at a point."""
-        seen = self.passes.at(w, b, **wanted)
+        seen = self.passes.at(w, b, scores=False, **wanted)
         slope_b = seen.slope_b if self.problem.free_intercept else 0.0
         g = np.empty(len(w) + 1)
         g[:-1] = seen.slope_w + self.problem.penalty.slope(w)
@@ -131,9 +132,9 @@ class Smooth:
             return penalty.excess(point.w, z, np.zeros_like(z))[0] + tilt
         inside = penalty.project(z)
         size = np.where(problem.sizes > 0, problem.sizes, np.inf)
-        reach = 10.0 * max(
-            float(np.max(np.abs(point.w) * problem.sizes, initial=0.0)), float(np.std(point.seen.t)), 1.0
-        )
+        lengths = point.seen.known.lengths
+        spread = float(np.std(point.seen.t)) if lengths is None else lengths[0]
+        reach = 10.0 * max(float(np.max(np.abs(point.w) * problem.sizes, initial=0.0)), spread, 1.0)
         beyond = reach * float(np.sum(np.abs(z - inside) / size))
         return min(penalty.excess(point.w, inside, np.zeros_like(z))[0] + tilt + beyond, point.objective)
 
@@ -152,14 +153,14 @@ def sample_step(problem: Problem, columns: int) -> int:
     """Return the step between rows of a sample worth solving first; 1 if there is none."""
     n = problem.shape[0]
     every = min(EVERY, n // max(FEWEST // EVERY, 20 * columns))
-    return every if n >= FEWEST and every > 3 else 1
+    return max(every, least_step(problem)) if n >= FEWEST and every > 3 else 1
 
 
 def sample_of(problem: Problem, columns: int, target: float = np.inf) -> Problem | None:
     """Return the problem of a sample of rows, if there are enough of them: more where that saves a read of all for a target."""
     every = sample_step(problem, columns)
     if every == EVERY and np.isfinite(target):
-        every = _larger(problem, target)
+        every = max(_larger(problem, target), least_step(problem))
     return sampled(problem, every) if every > 1 else None
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
+from copy import copy
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import CertificateError
 from qed.core._records import public_name
+from qed.core._validation import is_source
 
 if TYPE_CHECKING:
     from qed.verify._answers._compare import Rule
@@ -50,7 +52,23 @@ def agreed(model: Any, method: str, X: Any) -> Any:
             f"The checker does not know what {method} of {name} should answer, so that it cannot follow what comes after it. Verify"
             " the models of qed one by one, each with the rows that reached it."
         )
+    if is_source(X):
+        return _agreed_by_chunks(model, method, X)
     told = getattr(model, method)(X)
     with np.errstate(all="ignore"):
         rule(model, X, told)
     return told
+
+
+def _agreed_by_chunks(model: Any, method: str, source: Any) -> Any:
+    """Compare the answers for each chunk of a source; return those for all of it."""
+    bare = copy(model)
+    vars(bare).pop("feature_names_in_", None)  # chunks are arrays, and the caller has compared the names
+    for _ in source.each(partial(_compared, bare, method)):
+        pass
+    return getattr(model, method)(source)
+
+
+def _compared(model: Any, method: str, chunk: Any) -> None:
+    if chunk.n_rows:
+        agreed(model, method, chunk.X)
