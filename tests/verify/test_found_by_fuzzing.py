@@ -67,6 +67,14 @@ def test_a_class_without_weight_keeps_nothing_of_its_rows():
     assert qed.verify(model, rows, labels, weight).holds
 
 
+def test_categories_of_rows_without_weight_are_not_known():
+    rows, labels = np.array([[0.0], [1], [2], [5]]), np.array([0, 1, 1, 0])
+    weight = np.array([1.0, 1, 2, 0])
+    model = naive_bayes.MixedNB(["categorical"]).fit(rows, labels, weight)
+    assert model.parameters_[0].shape == (2, 3)
+    assert qed.verify(model, rows, labels, weight).holds
+
+
 def test_variances_of_sparse_columns_whose_zeros_have_little_weight():
     column = np.array([0.0, -3.8, -3.9, 0.0, -3.7])
     weight = np.array([1e-7, 2e6, 1e6, 3e-7, 5e5])
