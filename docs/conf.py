@@ -44,6 +44,7 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "qed"
 html_static_path = ["_static"]
+html_css_files = ["qed.css"]
 templates_path = ["_templates"]
 
 

@@ -3,7 +3,8 @@
 ``make new NAME=ToyRegressor FAMILY=linear_model`` writes
 
 * ``src/qed/<family>/_toy_regressor.py``, and the line of ``__init__.pyi`` that exports it;
-* ``src/qed/verify/_toy_regressor.py``, its check, and its line in the table of ``verify/_registry.py``;
+* ``src/qed/verify/_toy_regressor.py``, its check and its answers, and their lines in the tables of ``verify/_registry.py`` and
+  ``verify/_answers/_table.py``;
 * ``tests/<family>/test_toy_regressor.py``;
 * a section on the family's page of ``docs/guide``;
 * ``benchmarks/problems/toy_regressor.py``, a benchmark row;
@@ -118,22 +119,33 @@ def export(family: str, snake: str, name: str) -> None:
 
 
 def register(family: str, snake: str, name: str) -> None:
-    """Add the import of the check and the line of the class to the table of the checker, each in its place."""
+    """Add the import of the check and the line of the class to the tables of the checker, each in its place."""
     table = ROOT / "src" / "qed" / "verify" / "_registry.py"
-    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
-    entries = {i: found[1] for i, line in enumerate(lines) if (found := re.match(r' {4}"(qed\.\w+\.\w+)": ', line))}
-    table_begins = next(i for i, line in enumerate(lines) if line.startswith("TABLE"))
-    rows = [(place, key) for place, key in entries.items() if place > table_begins]
-    rows = rows[
-        : next((i for i in range(1, len(rows)) if rows[i][1] < rows[i - 1][1]), len(rows))
-    ]  # of this table alone
-    at = bisect([key for _, key in rows], f"qed.{family}.{name}")
-    place = rows[at][0] if at < len(rows) else rows[-1][0] + 1
-    lines.insert(place, f'    "qed.{family}.{name}": _by(ExactCertificate, _{snake}.check),\n')
+    lines = with_entry(table, "TABLE", f"qed.{family}.{name}", f"_by(ExactCertificate, _{snake}.check)")
     begin = next(i for i, line in enumerate(lines) if line.startswith("from qed.verify import ("))
     end = next(i for i in range(begin, len(lines)) if lines[i].startswith(")"))
     lines[begin + 1 : end] = sorted([*lines[begin + 1 : end], f"    _{snake},\n"])
     table.write_text("".join(lines), encoding="utf-8")
+    answers = ROOT / "src" / "qed" / "verify" / "_answers" / "_table.py"
+    lines = with_entry(answers, "RULES", f"qed.{family}.{name}", f"_defined(predict=_{snake}.predicted)")
+    begin = next(i for i, line in enumerate(lines) if line.startswith("from qed.verify._answers import ("))
+    lines.insert(begin, f"from qed.verify import _{snake}\n")
+    answers.write_text("".join(lines), encoding="utf-8")
+
+
+def with_entry(table: Path, first: str, key: str, value: str) -> list[str]:
+    """Return the lines of a module with one more entry in the dictionary that begins with a name, in its place."""
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    entries = {i: found[1] for i, line in enumerate(lines) if (found := re.match(r' {4}"(qed\.\w+\.\w+)": ', line))}
+    table_begins = next(i for i, line in enumerate(lines) if line.startswith(first))
+    rows = [(place, key) for place, key in entries.items() if place > table_begins]
+    rows = rows[
+        : next((i for i in range(1, len(rows)) if rows[i][1] < rows[i - 1][1]), len(rows))
+    ]  # of this table alone
+    at = bisect([one for _, one in rows], key)
+    place = rows[at][0] if at < len(rows) else rows[-1][0] + 1
+    lines.insert(place, f'    "{key}": {value},\n')
+    return lines
 
 
 if __name__ == "__main__":

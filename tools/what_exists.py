@@ -12,11 +12,9 @@ ROOT = Path(__file__).parents[1]
 NAMES = ROOT / "src" / "qed" / "core" / "sklearn_names.txt"
 HEAD = """# qed or scikit-learn: what exists
 
-Replace `from sklearn.` by `from qed.`: names of the second column are there under the same path. Those of the third are not; asking
-for one raises an error that names scikit-learn's. This page is written from the code when the site is built.
+Replace `from sklearn.` by `from qed.`: names that are in qed are there under the same path. Asking for one of the others raises an
+error that names scikit-learn's. This page is written from the code when the site is built.
 
-| package | in qed | use scikit-learn for |
-|---|---|---|
 """
 
 
@@ -31,8 +29,8 @@ def page() -> str:
         found = [name for name in names if _has(package, name)]
         missing = [name for name in names if name not in found]
         have, all_names = have + len(found), all_names + len(names)
-        lines.append(f"| `{package}` | {_listed(found)} | {_listed(missing)} |")
-    return f"{HEAD}{chr(10).join(lines)}\n\n{have} of {all_names} names of scikit-learn are in qed.\n"
+        lines += [f"## {package}\n", f"In qed: {_listed(found)}\n", f"Use scikit-learn for: {_listed(missing)}\n"]
+    return f"{HEAD}{have} of {all_names} names of scikit-learn are in qed.\n\n{chr(10).join(lines)}"
 
 
 def _has(package: str, name: str) -> bool:

@@ -63,7 +63,7 @@ def least(data: Data, params: dict[str, Any]) -> Any:
         T, value, step = N, smooth, step * 1.5
         if np.abs(D).max() < 1e-9 and abs(before - value) < 1e-10:
             break
-    return value + alpha * (np.abs(T).sum() - np.abs(np.diag(T)).sum())
+    return np.atleast_1d(value + alpha * (np.abs(T).sum() - np.abs(np.diag(T)).sum()))
 
 
 def robust(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:

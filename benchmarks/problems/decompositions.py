@@ -144,12 +144,49 @@ def pairs_at_rest(name: str) -> Callable[[Data, dict[str, Any]], Any]:
     return expected
 
 
+def texts(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Counts of words in documents of 100 words, of ten topics."""
+    topics, shares = rng.dirichlet(np.full(p, 0.05), 10), rng.dirichlet(np.full(10, 0.2), n)
+    return Data(np.array([rng.multinomial(100, share @ topics) for share in shares], dtype=np.float64), np.zeros(n))
+
+
+def topics_of(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The perplexity where learning ended."""
+    model = model_of(library, "decomposition", "LatentDirichletAllocation")
+    return lambda X, _: float(model(**params).fit(X).bound_)
+
+
+def best_topics(data: Data, params: dict[str, Any]) -> Any:
+    """The same from scikit-learn, and a tenth more: where a start ends is a matter of chance; lower is as good."""
+    return [1.1 * topics_of("sklearn", params)(data.X, data.y)]
+
+
+def sparse_components(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The objective where learning ended, as the model states it, a row."""
+    model = model_of(library, "decomposition", "SparsePCA")
+    return lambda X, _: float(model(**params).fit(X).error_[-1]) / len(X)
+
+
+def best_components(data: Data, params: dict[str, Any]) -> Any:
+    """The same after ten times as many steps; lower is as good."""
+    return [sparse_components("sklearn", {**params, "max_iter": 10 * params["max_iter"]})(data.X, data.y)]
+
+
 PROBLEMS = (
+    Problem("lda-topics", "LatentDirichletAllocation 2000×1000, 10 topics", (2_000, 1_000), texts, "LatentDirichletAllocation",
+            measure="workflow", run=topics_of, expected=best_topics, is_ceiling=True,
+            params={"n_components": 10, "random_state": 0}),
+    Problem("lda-topics-small", "LatentDirichletAllocation 100×50, 10 topics", (100, 50), texts, "LatentDirichletAllocation",
+            measure="workflow", run=topics_of, expected=best_topics, is_ceiling=True,
+            params={"n_components": 10, "random_state": 0}),
+    Problem("sparse-pca", "SparsePCA 1000×60, 5 components", (1_000, 60), with_factors, "SparsePCA",
+            measure="workflow", run=sparse_components, expected=best_components, is_ceiling=True,
+            params={"n_components": 5, "max_iter": 50, "method": "cd", "random_state": 0}),
     *(
         Problem(f"{name.lower()}-{size}", f"{name} {shape[0]}×{shape[1]}, 5 targets, {k} pairs", shape, two_tables, name,
                 measure="workflow", run=paired(name), expected=pairs_at_rest(name), params={"n_components": k})
         for name, k in (("PLSRegression", 5), ("PLSCanonical", 3), ("CCA", 3))
-        for size, shape in (("small", (200, 10)), ("tall", (50_000, 100)))
+        for size, shape in (("small", (200, 10)), ("tall", (20_000, 60)))
     ),
     Problem("dictionary", "DictionaryLearning 2000×64, 32 atoms", (2_000, 64), planted, "DictionaryLearning",
             measure="workflow", run=learnt, expected=best_dictionary, is_ceiling=True,

@@ -25,7 +25,7 @@ def answer(task: str) -> Callable[[str, dict[str, Any]], Callable[[Any, Any], An
 
     def asked(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
         kind = model_of(library, "linear_model", task)
-        return lambda X, y: np.stack(kind(**params).fit(X, y).predict(X[sample(len(X))], return_std=True))
+        return lambda X, y: np.column_stack(kind(**params).fit(X, y).predict(X[sample(len(X))], return_std=True))
 
     return asked
 
@@ -50,7 +50,7 @@ def expected(data: Data, _: dict[str, Any], *, shared: bool) -> Any:
     S = np.linalg.inv(np.diag(precision[kept]) + alpha * G[np.ix_(kept, kept)])
     rows = (data.X[sample(n)] - mean)[:, kept]
     deviations = np.sqrt(np.einsum("ij,jk,ik->i", rows, S, rows) + 1 / alpha)
-    return np.stack([rows @ (alpha * S @ c[kept]) + level, deviations])
+    return np.column_stack([rows @ (alpha * S @ c[kept]) + level, deviations])
 
 
 def row(task: str, title: str, shape: tuple[int, int]) -> Problem:

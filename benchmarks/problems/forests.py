@@ -106,19 +106,34 @@ def error_of(task: str, p: np.ndarray, y: np.ndarray) -> float:
     return float(-np.mean(np.log(np.where(y == 1, p, 1 - p))))
 
 
+SEEDS = 5
+STUDENT = 3.747  # of the t distribution with four degrees of freedom, 99 % lie below
+
+
+def no_surprise(errors: list[float]) -> list[float]:
+    """The largest error that one more seed of the same method surpasses once in a hundred times.
+
+    Errors of forests vary with the seed: on 500 rows by about one in a hundred, so that of two equally good libraries one looks
+    worse by chance. This is the upper end of the prediction interval for one more draw from the normal distribution that the
+    errors of all seeds come from.
+    """
+    spread = float(np.std(errors, ddof=1))
+    return [float(np.mean(errors)) + STUDENT * spread * (1 + 1 / len(errors)) ** 0.5]
+
+
 def as_others_reach(task: str, data: Data, params: dict[str, Any]) -> Any:
-    """The larger error of two of scikit-learn's models, of other seeds."""
-    found = []
-    for seed in (1, 2):
-        work = held_out(task, "sklearn", {**params, "random_state": seed})
-        found.append(work(data.X, data.y))
-    return [max(found)]
+    """The largest error that is no surprise after those of scikit-learn's models of other seeds, on the same rows."""
+    seeds = [{**params, "random_state": seed} for seed in range(1, SEEDS + 1)]
+    if "Hist" in task:  # which draws nothing of small tables: what varies is where its bins happen to end
+        seeds = [{**own, "max_bins": 255 - own["random_state"]} for own in seeds]
+    return no_surprise([held_out(task, "sklearn", own)(data.X, data.y) for own in seeds])
 
 
 def single_rows_of_others(task: str, data: Data, params: dict[str, Any]) -> Any:
-    """The error of one of scikit-learn's models on the same hundred rows, and what two wrong answers more would add."""
-    work = one_by_one(task, "sklearn", {**params, "random_state": 1})
-    return [work(data.X, data.y) + 0.02]
+    """The same of a hundred rows, of which two wrong answers more are no surprise either."""
+    seeds = [{**params, "random_state": seed} for seed in range(1, SEEDS + 1)]
+    found = [one_by_one(task, "sklearn", own)(data.X, data.y) for own in seeds]
+    return [max(no_surprise(found)[0], float(np.mean(found)) + 0.02)]
 
 
 def row(name: str, title: str, shape: tuple[int, int], task: str, **params: Any) -> Problem:

@@ -1,6 +1,5 @@
-#include "qed/tree/boost.hpp"
-
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <nanobind/stl/vector.h>
-
 #include "loss_names.hpp"
 #include "qed/convex/loss.hpp"
+#include "qed/tree/boost.hpp"
 #include "qed/tree/forest.hpp"
 #include "qed/tree/rows.hpp"
 #include "tree_arrays.hpp"
@@ -53,7 +51,8 @@ Ranked ranked(const nb::object& X, const MaybeArray& s, Index most, const std::s
 
 nb::tuple forest(const Ranked& x, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
                  const MaybeArray& share, const std::tuple<Index, Index, Index, double, double, Index, Index>& limits,
-                 const std::tuple<bool, Index, Index, Index, bool, std::uint64_t>& rules, const nb::object& monotone) {
+                 const std::tuple<bool, Index, Index, Index, bool, std::uint64_t>& rules, const nb::object& monotone,
+                 const nb::object& by_category) {
     const TreeTargets targets = targets_of(criterion, width, y, s, x.table.rows());
     const double* const shares = vector(share, "share", x.table.rows());
     const auto [depth, split, leaf, leaf_weight, decrease, leaves, features] = limits;
@@ -64,20 +63,31 @@ nb::tuple forest(const Ranked& x, const std::string& criterion, Index width, con
         directions = nb::cast<Array>(monotone);
         own.monotone = numbers_of<std::int8_t>(directions, "monotone", x.table.columns());
     }
+    Array categories;
+    if (!by_category.is_none()) {
+        categories = nb::cast<Array>(by_category);
+        own.by_category = numbers_of<std::uint8_t>(categories, "by_category", x.table.columns());
+        require(targets.criterion != Criterion::absolute, "categories are not for medians");
+    }
     require(!balances || targets.codes != nullptr, "only classes are balanced");
     std::vector<ForestTree> grown;
     run([&] { grown = grow_forest(x.table, targets, shares, own, {first, trees, draws, balances, seed}); });
     std::vector<Index> sizes;
     sizes.reserve(grown.size());
-    for (const ForestTree& tree : grown) {
+    Index inner = 0;
+    for (ForestTree& tree : grown) {
         sizes.push_back(static_cast<Index>(tree.feature.size()));
+        for (Index& node : tree.by_set) {
+            node += inner;  // among the inner nodes of all trees
+        }
+        inner += static_cast<Index>(tree.threshold.size());
     }
-    return nb::make_tuple(given(sizes), joined<std::int32_t>(grown, &ForestTree::feature),
-                          joined<double>(grown, &ForestTree::threshold),
-                          joined<std::uint8_t>(grown, &ForestTree::missing_left),
-                          joined<double>(grown, &ForestTree::values), joined<double>(grown, &ForestTree::weight),
-                          joined<double>(grown, &ForestTree::importance),
-                          joined<std::int32_t>(grown, &ForestTree::leaf));
+    return nb::make_tuple(
+        given(sizes), joined<std::int32_t>(grown, &ForestTree::feature), joined<double>(grown, &ForestTree::threshold),
+        joined<std::uint8_t>(grown, &ForestTree::missing_left), joined<double>(grown, &ForestTree::values),
+        joined<double>(grown, &ForestTree::weight), joined<double>(grown, &ForestTree::importance),
+        joined<Index>(grown, &ForestTree::by_set), joined<std::uint32_t>(grown, &ForestTree::sets),
+        joined<std::int32_t>(grown, &ForestTree::leaf));
 }
 
 nb::ndarray<nb::numpy, std::uint32_t> drawn(std::uint64_t seed, Index tree, Index draws, Index count,
@@ -97,10 +107,15 @@ nb::tuple boosted(const Ranked& x, Index classes, const std::tuple<Array, Array,
     const Index columns = x.table.columns();
     const auto& [slopes, curvatures, s, counts] = rows;
     require(x.table.bins_by_row() != nullptr && classes >= 1, "boosting needs bins by row, and a class");
-    BoostRows input{vector(slopes, "slopes", count * classes), vector(curvatures, "curvatures", count * classes), classes,
-                    vector(s, "s", count), nullptr, count};
+    BoostRows input{vector(slopes, "slopes", count * classes),
+                    vector(curvatures, "curvatures", count * classes),
+                    classes,
+                    vector(s, "s", count),
+                    nullptr,
+                    count};
     Array kept[3];
-    const auto optional = [&]<class T>(const nb::object& object, int place, const char* name, Index length) -> const T* {
+    const auto optional = [&]<class T>(const nb::object& object, int place, const char* name,
+                                       Index length) -> const T* {
         if (object.is_none()) {
             return nullptr;
         }
@@ -124,9 +139,9 @@ nb::tuple boosted(const Ranked& x, Index classes, const std::tuple<Array, Array,
     nb::list grown;
     for (const BoostTree& tree : trees) {
         grown.append(nb::make_tuple(given(tree.nodes.feature), given(tree.nodes.threshold),
-                                    given(tree.nodes.missing_left), given(tree.nodes.values),
-                                    given(tree.nodes.weight), given(tree.by_set), given(tree.sets), given(tree.low),
-                                    given(tree.high), given(tree.leaf)));
+                                    given(tree.nodes.missing_left), given(tree.nodes.values), given(tree.nodes.weight),
+                                    given(tree.by_set), given(tree.sets), given(tree.low), given(tree.high),
+                                    given(tree.leaf)));
     }
     return nb::make_tuple(grown, after.give());
 }
@@ -142,8 +157,8 @@ nb::tuple curve(const std::string& loss, const Array& t, const Array& y, Index c
     return nb::make_tuple(value.give(), slope.give(), bend.give());
 }
 
-/// Checks nodes that may come from a file, and lays them out in pairs of children: that of a left child follows the pair
-/// that it belongs to, so that the whole of a small branch lies in few lines of the cache.
+/// Checks nodes that may come from a file, and lays them out in pairs of children: that of a left child follows the
+/// pair that it belongs to, so that the whole of a small branch lies in few lines of the cache.
 PackedForest packed(Index columns, Index width, const Array& sizes, const Array& feature, const Array& threshold,
                     const Array& missing_left, const Array& by_set, const Array& sets) {
     const auto trees = static_cast<Index>(sizes.size());
@@ -156,7 +171,8 @@ PackedForest packed(Index columns, Index width, const Array& sizes, const Array&
     const auto in_sets = static_cast<Index>(by_set.size());
     const Index* const set_nodes = numbers_of<Index>(by_set, "by_set", in_sets);
     const std::uint32_t* const set_words = numbers_of<std::uint32_t>(sets, "sets", in_sets * 16);
-    require(trees >= 1 && nodes < std::numeric_limits<std::int32_t>::max(), "an ensemble has trees, and fewer than 2^31 nodes");
+    require(trees >= 1 && nodes < std::numeric_limits<std::int32_t>::max(),
+            "an ensemble has trees, and fewer than 2^31 nodes");
     PackedForest forest;
     forest.columns = columns;
     forest.width = width;
@@ -288,7 +304,7 @@ void bind_ensemble(nb::module_& module) {
     nb::class_<Ranked>(module, "RankedTable");
     module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"));
     module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
-               arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none());
+               arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none(), arg("by_category").none());
     module.def("grow_boosted", &boosted, arg("x"), arg("classes"), arg("rows"), arg("scores").none(), arg("rule"),
                arg("monotone").none(), arg("by_category").none(), arg("groups"));
     module.def("loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"));

@@ -1,4 +1,3 @@
-#include "qed/tree/optimal.hpp"
 #include "qed/tree/tree.hpp"
 
 #include <nanobind/stl/string.h>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "qed/tree/columns.hpp"
+#include "qed/tree/optimal.hpp"
 #include "tree_arrays.hpp"
 
 namespace qed::bindings {
@@ -40,7 +40,7 @@ TreeLimits limits_of(const LimitTuple& limits, const RandomTuple& random) {
 nb::tuple as_arrays(const GrownTree& tree) {
     return nb::make_tuple(given(tree.left), given(tree.right), given(tree.feature), given(tree.threshold),
                           given(tree.missing_left), given(tree.impurity), given(tree.rows), given(tree.weight),
-                          given(tree.values), tree.all_distinct);
+                          given(tree.values), given(tree.by_set), given(tree.sets), tree.all_distinct);
 }
 
 nb::tuple grown_again(const Sorted& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
@@ -53,15 +53,23 @@ nb::tuple grown_again(const Sorted& X, const std::string& criterion, Index width
 }
 
 nb::tuple grown(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
-                const LimitTuple& limits, const RandomTuple& random, const nb::object& monotone) {
+                const LimitTuple& limits, const RandomTuple& random, const nb::object& monotone,
+                const nb::object& by_category) {
     const TreeTable table = table_of(X);
     const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
     TreeLimits rules = limits_of(limits, random);
     Array directions;
+    Array categories;
     if (!monotone.is_none()) {
         directions = nb::cast<Array>(monotone);
         rules.monotone = numbers_of<std::int8_t>(directions, "monotone", table.columns());
         require(width <= (targets.codes != nullptr ? 2 : 1), "directions are for two classes or one number");
+    }
+    if (!by_category.is_none()) {
+        categories = nb::cast<Array>(by_category);
+        rules.by_category = numbers_of<std::uint8_t>(categories, "by_category", table.columns());
+        require(!table.is_sparse && targets.criterion != Criterion::absolute,
+                "categories are for dense tables and no medians");
     }
     GrownTree tree;
     run([&] { tree = grow_tree(table, targets, rules); });
@@ -154,7 +162,7 @@ nb::ndarray<nb::numpy, Index> leaves_of(const PackedTree& tree, const nb::object
 void bind_tree(nb::module_& module) {
     nb::class_<PackedTree>(module, "PackedTree").def("leaves", &leaves_of, arg("X"));
     module.def("grow_tree", &grown, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("limits"),
-               arg("random"), arg("monotone").none());
+               arg("random"), arg("monotone").none(), arg("by_category").none());
     nb::class_<Sorted>(module, "SortedTable");
     module.def("sort_table", &sorted, arg("X"));
     module.def("grow_sorted", &grown_again, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),

@@ -22,7 +22,7 @@ def made(request, tmp_path_factory):
     """A command, the folder of its files, and what it said in JSON."""
     folder = tmp_path_factory.mktemp(request.param)
     said, _ = COMMANDS[request.param]
-    words = [request.param, PENGUINS, *said, "--budget", "20s", "--out", str(folder / "m.qed"), "--report",
+    words = [request.param, PENGUINS, *said, "--budget", "600s", "--out", str(folder / "m.qed"), "--report",
              str(folder / "r.html"), "--rows", str(folder / "rows.csv")]  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         answers = []
@@ -79,7 +79,7 @@ def test_other_rows_are_rejected(made, tmp_path, capsys):
 
 def test_tells_what_it_did(tmp_path, capsys):
     files = ["--out", str(tmp_path / "m.qed"), "--no-report"]
-    assert main(["cluster", PENGUINS, *files, "--k", "2", "--budget", "20s"]) == 0
+    assert main(["cluster", PENGUINS, *files, "--k", "2", "--budget", "600s"]) == 0
     told = capsys.readouterr().out
     assert "what sets it apart" in told
     assert "accepted by an independent checker" in told
@@ -102,7 +102,7 @@ def test_tells_what_it_did(tmp_path, capsys):
 )
 def test_bad_words_write_nothing(words, said, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main([words[0], PENGUINS, *words[1:], "--budget", "5s"]) == 2
+    assert main([words[0], PENGUINS, *words[1:], "--budget", "600s"]) == 2
     assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 

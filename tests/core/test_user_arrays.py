@@ -100,7 +100,9 @@ def test_the_diagram_is_that_of_notebooks():
         [True, False],
         np.array([], dtype=int),
         np.array([["a"], ["b"]], dtype=object),
-        np.array([object(), object()]),
+        pytest.param(
+            np.array([object(), object()]), id="objects"
+        ),  # their text is an address, which no two processes share
     ],
     ids=str,
 )

@@ -11,6 +11,7 @@ PARTS = ("src", "tests", "tools", "docs", "benchmarks")
 BATTERIES = (
     "tests/linear_model/test_toy_regressor.py",
     "tests/sklearn_protocol/test_all_estimators.py",
+    "tests/verify/test_answers.py",
     "tests/verify/test_tamper.py",
     "tests/verify/test_honest.py",
     "tests/golden",
@@ -41,6 +42,6 @@ def test_a_new_estimator_passes_the_batteries(tmp_path: Path) -> None:
     run("tools/new_estimator.py", "ToyRegressor", "linear_model")
     run("-m", "ruff", "check", "-q", "src/qed/linear_model", "src/qed/verify", "tests/linear_model", "benchmarks")
     run("tools/api_check.py")
-    chosen = "ToyRegressor or toy_regressor or certificate_table"
+    chosen = "ToyRegressor or toy_regressor or certificate_table or can_be_handed_on"
     words = run("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *BATTERIES, "-k", chosen)
     assert int(words.split(" passed")[0].split()[-1]) > 100, words

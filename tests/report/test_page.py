@@ -60,6 +60,18 @@ def test_figures_come_before_words_and_numbers():
     assert page.index("<svg") < page.index("One.") < page.index("<dd>12")
 
 
+def test_a_table_fills_what_a_low_drawing_leaves_empty():
+    low, high = (
+        Figure(f'<svg viewBox="0 0 400 {height}"></svg>', name)
+        for height, name in ((150, "drawing A"), (300, "drawing B"))
+    )
+    table = Table(("name",), (("entry",),))
+    page = Report("A", "b", (Section("One", figures=(low, high), table=table),), "").html()
+    assert page.index("drawing A") < page.index("entry") < page.index("drawing B")
+    page = Report("A", "b", (Section("One", figures=(high, low), table=table),), "").html()
+    assert page.index("drawing B") < page.index("drawing A") < page.index("entry")
+
+
 def test_dark_screens_and_paper_are_thought_of():
     assert "prefers-color-scheme: dark" in REPORT.html()
     assert "@media print" in REPORT.html()

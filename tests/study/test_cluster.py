@@ -33,7 +33,7 @@ def blobs():
 
 @pytest.fixture(scope="module")
 def found():
-    return cluster(blobs(), budget="10s")
+    return cluster(blobs(), budget="600s")
 
 
 def test_finds_the_groups_that_are_there(found):
@@ -71,19 +71,19 @@ def test_assigns_new_rows_and_verifies(found, tmp_path):
 def test_order_of_rows_does_not_matter(found):
     order = np.random.default_rng(3).permutation(N)
     table = {name: [values[i] for i in order] for name, values in blobs().items()}
-    again = cluster(table, drop=["id"], budget="10s")
+    again = cluster(table, drop=["id"], budget="600s")
     np.testing.assert_array_equal(again.labels, found.labels[order])
 
 
 def test_the_user_decides():
     table = {name: values for name, values in blobs().items() if name in ("height", "width")}
-    mixed = cluster(table, k=3, method="mixture", budget="10s")
+    mixed = cluster(table, k=3, method="mixture", budget="600s")
     given = mixed.model.outputs(table)
     assert list(given) == ["cluster", "probability_1", "probability_2", "probability_3"]
     np.testing.assert_allclose(sum(given[f"probability_{k}"] for k in (1, 2, 3)), 1.0)
     np.testing.assert_array_equal(given["cluster"], mixed.labels + 1)
     assert mixed.choice is None
-    assert cluster(table, k=2, method="medoids", budget="10s").model.sheet.output.method == "k-medoids, 2 clusters"
+    assert cluster(table, k=2, method="medoids", budget="600s").model.sheet.output.method == "k-medoids, 2 clusters"
 
 
 def test_standardised_differences_by_hand():
@@ -111,11 +111,11 @@ def test_standardised_differences_by_hand():
 )
 def test_bad_input_is_answered_in_a_sentence(table, options, error, words):
     with pytest.raises(error, match=words):
-        cluster(table, budget="5s", **options)
+        cluster(table, budget="600s", **options)
 
 
 def test_few_different_rows_and_gaps_are_no_obstacle():
-    found = cluster({"a": [1.0, 2.0, None, 2.0] * 10, "b": ["x", None, "y", "x"] * 10}, budget="5s")
+    found = cluster({"a": [1.0, 2.0, None, 2.0] * 10, "b": ["x", None, "y", "x"] * 10}, budget="600s")
     assert sum(group.n_rows for group in found.groups) == 40
     assert found.checked.is_accepted
 

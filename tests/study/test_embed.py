@@ -24,7 +24,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def found():
-    return embed(table(), colour="kind", method="pca", budget="20s")
+    return embed(table(), colour="kind", method="pca", budget="600s")
 
 
 def test_principal_components_are_those_of_the_library(found):
@@ -51,7 +51,7 @@ def test_new_rows_and_files(found, tmp_path):
 
 
 def test_chooses_between_two_and_says_why():
-    found = embed(table(), budget="20s")
+    found = embed(table(), budget="600s")
     assert found.model.sheet.output.method in ("principal components", "UMAP")
     assert "trustworthiness" in found.reason
     by_name = {one.name: one for one in found.methods}
@@ -60,7 +60,7 @@ def test_chooses_between_two_and_says_why():
 
 
 def test_t_sne_has_no_place_for_new_rows():
-    found = embed(table(), method="tsne", budget="20s")
+    found = embed(table(), method="tsne", budget="600s")
     assert found.points.shape == (N, 2)
     with pytest.raises(InvalidParameter, match="--method umap"):
         found.model.transform(table())
@@ -78,4 +78,4 @@ def test_t_sne_has_no_place_for_new_rows():
 )
 def test_bad_words_are_answered_in_a_sentence(options, words):
     with pytest.raises(InvalidParameter, match=words):
-        embed(table(), budget="5s", **options)
+        embed(table(), budget="600s", **options)

@@ -30,6 +30,6 @@ def test_of_many_columns_those_that_move_with_the_prediction_are_shuffled_first(
     target = TargetSchema("y", "regression", "", "", words_array([]), False, "", -9.0, 9.0, "number")
     found = importances(Slow(clock), X, 2 * X[:, -1], columns, target, seconds=5.0, seed=0)
     assert found[0].name == "c49"
-    assert 1 < len(found) < 10  # one at least, and no more than time allows
+    assert len(found) == _judge.ALWAYS_SHUFFLED  # these in any case, and no more than time allows
     assert found[0].lower > 0
     assert all(one.rise == 0 for one in found[1:])

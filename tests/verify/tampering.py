@@ -354,7 +354,7 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         return None  # no change
     model = put(model, change.path, copy.deepcopy(change.value))
     found = _verified(model, subject.data)
-    if found == "accepted" and _is_weaker(change, before):
+    if found == "accepted" and (_is_weaker(change, before) or _is_rounding(subject, change, before)):
         return None
     if found == "refused" and through_a_file:
         try:
@@ -380,7 +380,19 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
     is_same = is_same or (
         change.path[-1][1] == "rows_" and change.how in ("reversed", "permuted")
     )  # whose order does not matter
+    is_same = is_same or _reaches_no_row(subject, model, change) or _asks_a_copy(subject, change)
     return None if is_same or _is_cached(subject.model, change.path) else "accepted, and answers the same"
+
+
+def _is_rounding(subject: Subject, change: Change, before: Any) -> bool:
+    """Tell whether a stated objective was moved by no more than the rounding with which the checker computes it."""
+    if change.path != (("attribute", "certificate_"), ("attribute", "objective")) or not isinstance(
+        change.value, float
+    ):
+        return False
+    data = subject.data
+    verdict = qed.verify(subject.model, data.X, data.y, data.weight)
+    return bool(abs(change.value - before) <= getattr(verdict, "rounding", 0.0))
 
 
 def _is_within_its_gap(subject: Subject, model: Any, change: Change) -> bool:
@@ -392,6 +404,27 @@ def _is_within_its_gap(subject: Subject, model: Any, change: Change) -> bool:
     verdicts = [qed.verify(one, data.X, data.y, data.weight) for one in (subject.model, model)]
     before, now = (getattr(verdict, "objective", np.nan) for verdict in verdicts)
     return bool(now - before <= gap)
+
+
+def _reaches_no_row(subject: Subject, model: Any, change: Change) -> bool:
+    """Tell whether weights of a network were changed that no row of the fit feels: loss and gradients are what they were."""
+    if change.path[0][1] not in ("coefs_", "intercepts_"):
+        return False
+    now = answers(model, subject.data.X)
+    before = answers(subject.model, subject.data.X)
+    return all(alike(before[method], now.get(method)) for method in before)
+
+
+def _asks_a_copy(subject: Subject, change: Change) -> bool:
+    """Tell whether a member of bagging asks another copy of the same column, which its draw holds twice."""
+    if change.path[-1] != ("attribute", "feature") or not hasattr(subject.model, "estimators_features_"):
+        return False
+    own = subject.model.estimators_features_[change.path[1][1]]
+    before, now = np.asarray(_at(subject.model, change.path)), np.asarray(change.value)
+    if before.shape != now.shape or now.dtype.kind != "i" or now.max() >= len(own) or ((before < 0) != (now < 0)).any():
+        return False
+    inner = before >= 0
+    return bool((own[before[inner]] == own[now[inner]]).all())
 
 
 def _same_values(a: Any, b: Any) -> bool:
@@ -445,6 +478,10 @@ def _is_weaker(change: Change, before: Any) -> bool:  # noqa: PLR0911  one line 
         return True
     if names[-1] == "is_greedy":  # of a tree that is limited or drawn less is claimed
         return change.value is False
+    if names[-1] == "depth":  # of trees of any depth: the checker computes a bound of its own
+        return change.value == 0
+    if names[-1] == "curvature":  # less of it is claimed
+        return bool(isinstance(change.value, float) and np.isfinite(change.value) and change.value <= before)
     if not BOUNDS.intersection(names):
         return False
     if change.value is None and names[-1] in ("mean_doubt", "spread_doubt"):

@@ -708,7 +708,8 @@ def test_a11_a_pipeline_that_claims_nothing_says_so():
 ALLOWED = {
     "_agree.py": {"getattr"},  # the one place where parts are asked; every answer is compared with its definition
     "_neighbors.py": {"getattr", "kneighbors", "score_samples"},  # answers that are compared with all rows
-    "_found.py": {"transform"},  # of unit rows: what a random projection is
+    "_sparse_components.py": {"transform"},  # codes for given atoms, which dual points bound
+    "_rounds.py": {"predict"},  # means and deviations of a posterior, which are compared with it
     "_refits.py": {"fit", "predict"},  # proposals, verified before they are used; estimators of the user
     "_explanations.py": {"getattr"},  # of a model that is explained, which may be anybody's
 }

@@ -24,32 +24,168 @@ double shrunk(double b, double lasso, double a, bool positive) noexcept {
     return positive || b >= -lasso ? 0.0 : (b + lasso) / a;
 }
 
-/// Sweeps over one row; true if it came to rest. `slope` (k,) holds G w - p on entry and changes with w.
-bool sweep_row(const CodeProblem& problem, double enough, Index sweeps, double* w, double* slope) noexcept {
+/// The slope of the squares: G w - p.
+void find_slope(const CodeProblem& problem, const double* right, const double* w, double* slope) noexcept {
     const Index k = problem.width;
-    for (Index sweep = 0; sweep < sweeps; ++sweep) {
-        double gained = 0.0;
-        for (Index j = 0; j < k; ++j) {
+    for (Index l = 0; l < k; ++l) {
+        slope[l] = -right[l];
+    }
+    for (Index j = 0; j < k; ++j) {
+        if (w[j] != 0.0) {
             const double* column = problem.gram + j * k;
-            const double a = column[j] + problem.ridge;
-            if (!(a > 0.0)) {
-                w[j] = 0.0;  // an entry that nothing depends on
+            for (Index l = 0; l < k; ++l) {
+                slope[l] += w[j] * column[l];
+            }
+        }
+    }
+}
+
+/// One sweep over the coordinates of a row; what it gains. `slope` (k,) holds G w - p on entry and changes with w.
+double sweep(const CodeProblem& problem, double* w, double* slope) noexcept {
+    const Index k = problem.width;
+    double gained = 0.0;
+    for (Index j = 0; j < k; ++j) {
+        const double* column = problem.gram + j * k;
+        const double a = column[j] + problem.ridge;
+        if (!(a > 0.0)) {
+            w[j] = 0.0;  // an entry that nothing depends on
+            continue;
+        }
+        const double before = w[j];
+        const double after = shrunk(column[j] * before - slope[j], problem.lasso, a, problem.positive);
+        const double step = after - before;
+        if (step != 0.0) {
+            w[j] = after;
+            for (Index l = 0; l < k; ++l) {
+                slope[l] += step * column[l];
+            }
+            gained += 0.5 * a * step * step;
+        }
+    }
+    return gained;
+}
+
+/// Newton steps within the face of the entries that are not zero: with their signs held the objective is a quadratic there.
+/// Sweeps alone take as many rounds as the atoms are alike; these steps do not depend on it.
+class FaceSteps {
+  public:
+    explicit FaceSteps(Index width) : slope_(size(width)), step_(size(width)), face_(size(width)) {}
+
+    double* slope() noexcept { return slope_.data(); }
+
+    /// Moves w to the least point of its face, leaving the face where an entry reaches zero on the way; what it gains.
+    double run(const CodeProblem& problem, const double* right, double* w) {
+        factor_.resize(size(problem.width * problem.width));  // few rows need it
+        double gained = 0.0;
+        for (Index round = 0; round < problem.width; ++round) {
+            const Index count = factorise(problem, w);
+            const double fall = solve(problem, w, count);
+            if (!(fall > 0.0)) {
+                break;
+            }
+            const double share = advance(w, count);
+            gained += fall * (share - 0.5 * share * share);
+            find_slope(problem, right, w, slope_.data());
+            if (share == 1.0) {
+                break;
+            }
+        }
+        return gained;
+    }
+
+  private:
+    static std::size_t size(Index n) noexcept { return static_cast<std::size_t>(n); }
+    [[nodiscard]] Index face(Index s) const noexcept { return face_[size(s)]; }
+    double& at(const CodeProblem& problem, Index i, Index j) noexcept { return factor_[size(i * problem.width + j)]; }
+
+    /// Cholesky factor over the entries of the face; one that depends on those before it stays where it is.
+    Index factorise(const CodeProblem& problem, const double* w) noexcept {
+        Index count = 0;
+        for (Index next = 0; next < problem.width; ++next) {
+            if (w[next] == 0.0) {
                 continue;
             }
-            const double before = w[j];
-            const double after = shrunk(column[j] * before - slope[j], problem.lasso, a, problem.positive);
-            const double step = after - before;
-            if (step != 0.0) {
-                w[j] = after;
-                for (Index l = 0; l < k; ++l) {
-                    slope[l] += step * column[l];
+            const double* row = problem.gram + next * problem.width;
+            double rest = row[next] + problem.ridge;
+            for (Index i = 0; i < count; ++i) {
+                double sum = row[face(i)];
+                for (Index j = 0; j < i; ++j) {
+                    sum -= at(problem, i, j) * at(problem, count, j);
                 }
-                gained += 0.5 * a * step * step;
+                at(problem, count, i) = sum / at(problem, i, i);
+                rest -= at(problem, count, i) * at(problem, count, i);
+            }
+            if (rest > 1e-14 * row[next]) {
+                at(problem, count, count) = std::sqrt(rest);
+                face_[size(count++)] = next;
             }
         }
-        if (gained <= enough) {
+        return count;
+    }
+
+    /// The step to the least point of the face; minus the derivative along it.
+    double solve(const CodeProblem& problem, const double* w, Index count) noexcept {
+        double fall = 0.0;
+        for (Index i = 0; i < count; ++i) {
+            const Index l = face(i);
+            double sum = -slope_[size(l)] - problem.ridge * w[l] - (w[l] > 0.0 ? problem.lasso : -problem.lasso);
+            for (Index j = 0; j < i; ++j) {
+                sum -= at(problem, i, j) * step_[size(j)];
+            }
+            step_[size(i)] = sum / at(problem, i, i);
+            fall += step_[size(i)] * step_[size(i)];
+        }
+        for (Index i = count - 1; i >= 0; --i) {
+            double sum = step_[size(i)];
+            for (Index j = i + 1; j < count; ++j) {
+                sum -= at(problem, j, i) * step_[size(j)];
+            }
+            step_[size(i)] = sum / at(problem, i, i);
+        }
+        return fall;
+    }
+
+    /// Goes along the step as far as signs stay; the share of it that was taken.
+    double advance(double* w, Index count) const noexcept {
+        double share = 1.0;
+        Index first = -1;
+        for (Index s = 0; s < count; ++s) {
+            const double here = w[face(s)];
+            const double by = step_[size(s)];
+            if ((here > 0.0) != (here + by > 0.0) && -here / by < share) {
+                share = -here / by;
+                first = s;
+            }
+        }
+        for (Index s = 0; s < count; ++s) {
+            w[face(s)] = s == first ? 0.0 : w[face(s)] + share * step_[size(s)];
+        }
+        return share;
+    }
+
+    std::vector<double> slope_;
+    std::vector<double> factor_;
+    std::vector<double> step_;
+    std::vector<Index> face_;
+};
+
+constexpr Index kSweepsOfAFace = 32;  // after so many without rest the face is solved: far fewer than a slow row needs
+
+/// Sweeps over one row from where it stands; true if it came to rest. While sweeps halve what is left, `enough` is a bound on it.
+bool code_row(const CodeProblem& problem, const double* right, double enough, Index sweeps, double* w, FaceSteps& steps) {
+    find_slope(problem, right, w, steps.slope());
+    double before = 0.0;
+    for (Index round = 0; round < sweeps; ++round) {
+        const double gained = sweep(problem, w, steps.slope());
+        const bool is_slow = gained > 0.5 * before;
+        if (gained <= enough && (!is_slow || gained == 0.0)) {
             return true;
         }
+        if ((gained <= enough || (round + 1) % kSweepsOfAFace == 0) && is_slow && steps.run(problem, right, w) <= enough &&
+            gained <= enough) {
+            return true;
+        }
+        before = gained;
     }
     return false;
 }
@@ -169,23 +305,10 @@ Index code_rows(const CodeProblem& problem, const double* enough, Index sweeps, 
     const Effort effort(4.0 * work);
     std::atomic<Index> unfinished{0};
     parallel_for(blocks_of(problem.rows), [&](Index block) {
-        std::vector<double> slope(static_cast<std::size_t>(k));
+        FaceSteps steps(k);
         const Index end = std::min(problem.rows, (block + 1) * kBlock);
         for (Index i = block * kBlock; i < end; ++i) {
-            double* own = w + i * k;
-            const double* right = problem.right + i * k;
-            for (Index l = 0; l < k; ++l) {
-                slope[static_cast<std::size_t>(l)] = -right[l];
-            }
-            for (Index j = 0; j < k; ++j) {
-                if (own[j] != 0.0) {
-                    const double* column = problem.gram + j * k;
-                    for (Index l = 0; l < k; ++l) {
-                        slope[static_cast<std::size_t>(l)] += own[j] * column[l];
-                    }
-                }
-            }
-            if (!sweep_row(problem, enough[i], sweeps, own, slope.data())) {
+            if (!code_row(problem, problem.right + i * k, enough[i], sweeps, w + i * k, steps)) {
                 unfinished.fetch_add(1, std::memory_order_relaxed);
             }
         }

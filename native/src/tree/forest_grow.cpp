@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -19,12 +20,12 @@ namespace {
 /// Columns of the rows of a node, copied to where they stay in the cache while everything below it grows. The rows are
 /// then known by their number in the copy.
 struct LocalRows {
-    Index most;   ///< rows
-    Index step;   ///< from a column to the next: not a power of two, which would share few places of the cache
+    Index most;  ///< rows
+    Index step;  ///< from a column to the next: not a power of two, which would share few places of the cache
     ScratchArray<std::uint32_t> rows, ranks;
     ScratchArray<std::uint8_t> bins;
     ScratchArray<double> values;
-    Index depth = 0;   ///< of the stack of open nodes below the one that was copied
+    Index depth = 0;  ///< of the stack of open nodes below the one that was copied
 
     LocalRows(Index rows_, Index columns, bool has_values)
         : most(rows_),
@@ -53,13 +54,17 @@ class SampledGrower {
           entries_(x.rows()),
           pairs_(2 * x.rows()),
           sums_(kPlaces * width_),
-          values_(limits.is_random ? x.rows() + kLanes<double> : 1),
+          values_(limits.is_random ? 2 * (x.rows() + kLanes<double>) : 1),
+          own_values_(values_.get()),
+          best_values_(values_.get() + (limits.is_random ? x.rows() + kLanes<double> : 0)),
+          codes_(limits.by_category != nullptr ? x.rows() : 1),
           drawn_(at(columns_)) {
         if (limits.leaves > 0) {
             return;  // nodes are split in no order of places
         }
         const Index larger = kLargerCopy / (columns_ * static_cast<Index>(sizeof(double)));
-        if (limits.is_random && larger >= 4 * kLocalRows && x.rows() >= 2 * larger) {  // bins are small enough as they are
+        if (limits.is_random && larger >= 4 * kLocalRows &&
+            x.rows() >= 2 * larger) {  // bins are small enough as they are
             copies_.push_back(std::make_unique<LocalRows>(larger, columns_, limits.is_random));
         }
         copies_.push_back(std::make_unique<LocalRows>(std::min(x.rows(), kLocalRows), columns_, limits.is_random));
@@ -74,6 +79,7 @@ class SampledGrower {
         local_ = nullptr;
         arena_.nodes.clear();
         arena_.values.clear();
+        arena_.sets.clear();
         arena_.nodes.push_back(rows_.root(arena_));
         total_weight_ = arena_.nodes[0].weight;
         limits_.leaves > 0 ? grow_best_first() : grow_depth_first();
@@ -86,6 +92,7 @@ class SampledGrower {
         TreeCut cut;
         std::uint32_t rank;
         double threshold;
+        Index set = -1;  // number of the categories that go left
     };
 
     void choose(Index number) {
@@ -101,6 +108,9 @@ class SampledGrower {
         const bool draws = limits_.features < columns_;
         has_pairs_ = false;
         found_.clear();
+        best_column_ = -1;
+        double most_gain = -1.0;
+        found_sets_.clear();
         bool has_values = false;
         for (Index j = 0; j < columns_ && (j < limits_.features || !has_values); ++j) {
             if (draws) {
@@ -117,6 +127,12 @@ class SampledGrower {
             has_values = search(node, view, found) || has_values;
             if (found.cut.is_found()) {
                 found_.push_back(found);
+                if (limits_.is_random &&
+                    found.cut.gain > most_gain) {  // its rows are parted by these values, most likely
+                    most_gain = found.cut.gain;
+                    std::swap(own_values_, best_values_);
+                    best_column_ = found.column;
+                }
             }
         }
         settle(node);
@@ -129,6 +145,9 @@ class SampledGrower {
 
     /// Looks for the best cut of a column; false if the column holds a single value.
     bool search(const TreeNode& node, const SplitView& view, Found& found) {
+        if (limits_.is_by_set(found.column)) {
+            return search_set(node, view, found);
+        }
         if (limits_.is_random) {
             return draw(node, view, found);
         }
@@ -206,6 +225,45 @@ class SampledGrower {
         return 1;
     }
 
+    /// A set of categories, the best one or a drawn one.
+    bool search_set(const TreeNode& node, const SplitView& view, Found& found) {
+        read_categories(node, found.column);
+        const std::uint8_t* const codes = codes_.get();
+        if (std::all_of(codes, codes + view.count, [&](std::uint8_t one) { return one == codes[0]; })) {
+            return false;
+        }
+        const CategoryCut own = limits_.is_random ? drawn_set(view, rule_, node.start, codes, entries_.get(),
+                                                              column_stream(node.seed, found.column))
+                                                  : best_set(view, rule_, node.start, codes, entries_.get());
+        found.cut = own.cut;
+        found.set = static_cast<Index>(found_sets_.size());
+        found_sets_.push_back(own.set);
+        return true;
+    }
+
+    /// The categories of the rows of a node.
+    void read_categories(const TreeNode& node, Index column) {
+        const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
+        const Index count = node.count();
+        if (limits_.is_random) {
+            gather_values(node, column);
+            for (Index i = 0; i < count; ++i) {
+                codes_[i] = category_of(own_values_[i]);
+            }
+            return;
+        }
+        std::uint8_t category[kPlaces];
+        const RankedColumn& own = x_.column(column);
+        for (Index bin = 0; bin < own.bins(); ++bin) {
+            category[bin] = category_of(own.values[own.last[at(bin)]]);
+        }
+        category[kMissingBin] = kMissingCategory;
+        const std::uint8_t* const bins = bins_of(column);
+        for (Index i = 0; i < count; ++i) {
+            codes_[i] = category[bins[rows[i]]];
+        }
+    }
+
     bool search_sorted(const TreeNode& node, const SplitView& view, Found& found) {
         const RankView ranks = ranks_of(found.column);
         const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
@@ -258,32 +316,42 @@ class SampledGrower {
     void gather_values(const TreeNode& node, Index column) {
         const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
         const Index count = node.count();
-        const double* const values = local_ != nullptr ? local_->values.get() + column * local_->step : x_.values(column);
+        const double* const values =
+            local_ != nullptr ? local_->values.get() + column * local_->step : x_.values(column);
         for (Index i = 0; i < count; ++i) {
-            values_[i] = values[rows[i]];
+            own_values_[i] = values[rows[i]];
         }
-        store(values_.get() + count, std::numeric_limits<double>::quiet_NaN() + Vector<double>{});
+        store(own_values_ + count, std::numeric_limits<double>::quiet_NaN() + Vector<double>{});
+    }
+
+    /// The smallest of all lanes, in as few steps as halving takes.
+    static double least_lane(Vector<double> lanes) noexcept {
+        double own[kLanes<double>];
+        store(own, lanes);
+        for (int half = kLanes<double> / 2; half > 0; half /= 2) {
+            for (int lane = 0; lane < half; ++lane) {
+                own[lane] = own[lane + half] < own[lane] ? own[lane + half] : own[lane];
+            }
+        }
+        return own[0];
     }
 
     /// One threshold, drawn between the least and the largest value of the node.
     bool draw(const TreeNode& node, const SplitView& view, Found& found) {
         gather_values(node, found.column);
         const Index count = view.count;
-        const double* const values = values_.get();
-        double least = std::numeric_limits<double>::infinity();
-        double most = -least;
+        const double* const values = own_values_;
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
         Index missing = 0;
-        Vector<double> low = least + Vector<double>{};
-        Vector<double> high = most + Vector<double>{};
+        Vector<double> low = kInfinity + Vector<double>{};
+        Vector<double> high = -kInfinity + Vector<double>{};
         for (Index i = 0; i < count; i += kLanes<double>) {
             const Vector<double> own = load(values + i);
             low = own < low ? own : low;
             high = own > high ? own : high;
         }
-        for (int lane = 0; lane < kLanes<double>; ++lane) {
-            least = std::min(least, low[lane]);
-            most = std::max(most, high[lane]);
-        }
+        const double least = least_lane(low);
+        const double most = -least_lane(-high);
         for (Index i = 0; i < count && x_.column(found.column).has_missing; ++i) {
             missing += values[i] != values[i] ? 1 : 0;
         }
@@ -343,6 +411,14 @@ class SampledGrower {
             }
         }
         node.is_open = node.feature >= 0 && rows_.is_enough(node.cut.gain, total_weight_);
+        if (node.is_open && limits_.is_by_set(node.feature)) {
+            for (const Found& found : found_) {
+                if (found.column == node.feature) {
+                    node.set = static_cast<Index>(arena_.sets.size());
+                    arena_.sets.push_back(found_sets_[at(found.set)]);
+                }
+            }
+        }
     }
 
     /// How many rows go left, and how many lack a value.
@@ -391,8 +467,11 @@ class SampledGrower {
     }
 
     Sides part_by_value(const TreeNode& node) {
-        gather_values(node, node.feature);
-        const double* const values = values_.get();
+        if (best_column_ != node.feature || limits_.leaves > 0) {  // best first, other nodes were looked at since
+            gather_values(node, node.feature);
+            std::swap(own_values_, best_values_);
+        }
+        const double* const values = best_values_;
         const double threshold = node.threshold;
         const std::uint32_t missing_left = node.cut.missing_left ? 1U : 0U;
         const Index count = node.count();
@@ -408,9 +487,25 @@ class SampledGrower {
         return found;
     }
 
+    Sides part_by_set(const TreeNode& node) {
+        read_categories(node, node.feature);
+        const CategorySet& set = arena_.sets[at(node.set)];
+        Sides found;
+        for (Index i = 0; i < node.count(); ++i) {
+            const bool is_missing = codes_[i] == kMissingCategory;
+            const std::uint32_t is_left = (is_missing ? node.cut.missing_left : set.has(codes_[i])) ? 1U : 0U;
+            sides_[node.start + i] = 1U - is_left;
+            found.lefts += is_left;
+            found.missing += is_missing ? 1 : 0;
+        }
+        return found;
+    }
+
     void split(Index number) {
         TreeNode& node = arena_.nodes[at(number)];
-        const Sides sides = limits_.is_random ? part_by_value(node) : part_by_rank(node);
+        const Sides sides = node.set >= 0       ? part_by_set(node)
+                            : limits_.is_random ? part_by_value(node)
+                                                : part_by_rank(node);
         node.missing_left = sides.missing > 0 ? node.cut.missing_left : sides.lefts > node.count() - sides.lefts;
         const Index middle = node.start + sides.lefts;
         rows_.move(node, middle, sides_.get());
@@ -439,15 +534,28 @@ class SampledGrower {
         constexpr Index kAhead = 8;
         const std::uint32_t* const rows = copy.rows.get();
         const Index step = copy.step;
-        for (Index i = 0; i < count; ++i) {
-            const T* const next = from + static_cast<Index>(rows[std::min(i + kAhead, count - 1)]) * from_step;
-            for (Index j = 0; j < columns; j += kLine) {
-                __builtin_prefetch(next + j);
+        Index i = 0;
+        for (; i + kAhead <= count; i += kAhead) {  // so many rows at once: a column of them is written in one piece
+            const T* own[kAhead];
+            for (Index k = 0; k < kAhead; ++k) {
+                own[k] = from + static_cast<Index>(rows[i + k]) * from_step;
+                const T* const next = from + static_cast<Index>(rows[std::min(i + k + kAhead, count - 1)]) * from_step;
+                for (Index j = 0; j < columns; j += kLine) {
+                    __builtin_prefetch(next + j);
+                }
             }
+            for (Index j = 0; j < columns; ++j) {
+                T piece[kAhead];
+                for (Index k = 0; k < kAhead; ++k) {
+                    piece[k] = own[k][j];
+                }
+                std::copy_n(piece, kAhead, to + j * step + i);
+            }
+        }
+        for (; i < count; ++i) {
             const T* const row = from + static_cast<Index>(rows[i]) * from_step;
-            T* own = to + i;
-            for (Index j = 0; j < columns; ++j, own += step) {
-                *own = row[j];
+            for (Index j = 0; j < columns; ++j) {
+                to[j * step + i] = row[j];
             }
         }
     }
@@ -536,9 +644,14 @@ class SampledGrower {
                 tree.feature.push_back(static_cast<std::int32_t>(node.feature));
                 tree.threshold.push_back(node.threshold);
                 tree.missing_left.push_back(node.missing_left ? 1 : 0);
+                if (node.set >= 0) {
+                    const CategorySet& set = arena_.sets[at(node.set)];
+                    tree.by_set.push_back(static_cast<Index>(tree.threshold.size()) - 1);
+                    tree.sets.insert(tree.sets.end(), set.words, set.words + 16);
+                }
                 tree.importance[at(node.feature)] +=
-                    unit * std::max(node.scale - arena_.nodes[at(node.left)].scale - arena_.nodes[at(node.right)].scale,
-                                    0.0);
+                    unit *
+                    std::max(node.scale - arena_.nodes[at(node.left)].scale - arena_.nodes[at(node.right)].scale, 0.0);
                 return;
             }
             tree.feature.push_back(-1);
@@ -570,11 +683,16 @@ class SampledGrower {
     ScratchArray<std::uint32_t> sides_, keys_;
     ScratchArray<TreeEntry> entries_;
     ScratchArray<double> pairs_, sums_, values_;
+    double* own_values_;   // of the column that is looked at
+    double* best_values_;  // of the best column so far
+    ScratchArray<std::uint8_t> codes_;
     std::vector<std::unique_ptr<LocalRows>> copies_;
     const LocalRows* local_ = nullptr;
+    Index best_column_ = -1;  // whose values of the last node are in best_values_
     Index counts_[kPlaces] = {};
     std::vector<Index> drawn_;
     std::vector<Found> found_;
+    std::vector<CategorySet> found_sets_;
     std::vector<double> totals_;
     TreeArena arena_;
     double total_weight_ = 0.0;
@@ -633,9 +751,8 @@ std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, 
                 }
             }
         } else {
-            for (Index i = 0; i < count; ++i) {
-                rows.push_back(static_cast<std::uint32_t>(i));
-            }
+            rows.resize(at(count));
+            std::iota(rows.begin(), rows.end(), 0U);
             if (y.weights != nullptr) {
                 weights.assign(y.weights, y.weights + count);
             }
@@ -674,8 +791,8 @@ std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, 
         if (grower == nullptr) {
             grower = std::make_unique<SampledGrower>(x, y, limits, !weights.empty());
         }
-        trees[at(k)] = grower->grow(seed, limits.leaf_weight * weight, rows, weights.empty() ? nullptr : weights.data(),
-                                    is_whole);
+        trees[at(k)] =
+            grower->grow(seed, limits.leaf_weight * weight, rows, weights.empty() ? nullptr : weights.data(), is_whole);
         const std::lock_guard lock(guards_idle);
         idle.push_back(std::move(grower));
     });

@@ -29,6 +29,7 @@ struct Arena : TreeArena {
     std::vector<double> thresholds;
     std::vector<double> totals[2];
     std::vector<std::uint8_t> chosen[2];
+    std::vector<CategorySet> found_sets;  ///< of the cuts of columns of categories
 };
 
 class Grower {
@@ -181,6 +182,7 @@ class Grower {
         const bool draws = limits_.features < columns_;
         arena.cuts.assign(at(many * columns_), TreeCut{});
         arena.thresholds.resize(limits_.is_random ? at(many * columns_) : 0);
+        arena.found_sets.resize(limits_.by_category != nullptr ? at(many * columns_) : 0);
         SplitView views[2] = {};
         for (Index c = 0; c < many; ++c) {
             if (nodes[c]->is_open) {
@@ -209,6 +211,12 @@ class Grower {
                     own.low = nodes[c]->low;
                     own.high = nodes[c]->high;
                 }
+                if (limits_.is_by_set(j)) {
+                    const CategoryCut found = category_cut(*nodes[c], views[c], own, j);
+                    arena.cuts[place] = found.cut;
+                    arena.found_sets[place] = found.set;
+                    continue;
+                }
                 arena.cuts[place] = limits_.is_random ? drawn_cut(*nodes[c], views[c], own, j, arena.thresholds[place])
                                                       : best_cut(views[c], own, entries);
             }
@@ -216,9 +224,25 @@ class Grower {
         for (Index c = 0; c < many; ++c) {
             if (nodes[c]->is_open) {
                 const double* const thresholds = limits_.is_random ? arena.thresholds.data() + c * columns_ : nullptr;
-                settle(*nodes[c], arena.cuts.data() + c * columns_, thresholds);
+                settle(arena, *nodes[c], c * columns_, thresholds);
             }
         }
+    }
+
+    [[nodiscard]] std::uint8_t category_at(const Node& node, Index place, Index feature) const noexcept {
+        return category_of(value_at(x_, static_cast<Index>(rows_.rows_of(node)[place]), feature));
+    }
+
+    [[nodiscard]] CategoryCut category_cut(const Node& node, const SplitView& view, const SplitRule& rule,
+                                           Index j) const {
+        const ScratchArray<std::uint8_t> codes(view.count);
+        const ScratchArray<TreeEntry> entries(view.count);
+        for (Index i = 0; i < view.count; ++i) {
+            codes[i] = category_at(node, node.start + i, j);
+        }
+        return limits_.is_random
+                   ? drawn_set(view, rule, node.start, codes.get(), entries.get(), column_stream(node.seed, j))
+                   : best_set(view, rule, node.start, codes.get(), entries.get());
     }
 
     TreeCut drawn_cut(const Node& node, const SplitView& view, const SplitRule& rule, Index j,
@@ -245,7 +269,8 @@ class Grower {
     }
 
     /// Compares columns in order.
-    void settle(Node& node, const TreeCut* cuts, const double* thresholds) const {
+    void settle(Arena& arena, Node& node, Index first, const double* thresholds) const {
+        const TreeCut* const cuts = arena.cuts.data() + first;
         double bar = -std::numeric_limits<double>::infinity();
         for (Index j = 0; j < columns_; ++j) {
             if (cuts[j].is_found() && cuts[j].gain > bar) {
@@ -255,7 +280,10 @@ class Grower {
             }
         }
         node.is_open = node.feature >= 0 && rows_.is_enough(node.cut.gain, total_weight_);
-        if (node.is_open) {
+        if (node.is_open && limits_.is_by_set(node.feature)) {
+            node.set = static_cast<Index>(arena.sets.size());
+            arena.sets.push_back(arena.found_sets[at(first + node.feature)]);
+        } else if (node.is_open) {
             node.threshold = thresholds != nullptr ? thresholds[node.feature] : middle_of(node);
         }
     }
@@ -277,7 +305,12 @@ class Grower {
         const Index count = parent.count();
         const Index missing = count_missing(own, count);
         for (Index i = 0; i < count; ++i) {
-            const bool is_left = i < parent.cut.known || (parent.cut.missing_left && i >= count - missing);
+            bool is_left = i < parent.cut.known;
+            if (i >= count - missing) {
+                is_left = parent.cut.missing_left;
+            } else if (parent.set >= 0) {
+                is_left = arena.sets[at(parent.set)].has(category_at(parent, own[i].place, parent.feature));
+            }
             places_[own[i].place] = is_left ? 0U : 1U;
         }
         const Index lefts = parent.cut.known + (parent.cut.missing_left ? missing : 0);
@@ -352,6 +385,10 @@ class Grower {
         parallel_for(static_cast<Index>(small.size()), [&](Index k) {
             Arena& own = below[at(k)];
             own.nodes.push_back(arena.nodes[at(small[at(k)])]);
+            if (own.nodes[0].set >= 0) {
+                own.sets.push_back(arena.sets[at(own.nodes[0].set)]);
+                own.nodes[0].set = 0;
+            }
             own.values.resize(at(y_.width));
             for (Index number = 0; number < static_cast<Index>(own.nodes.size()); ++number) {
                 if (own.nodes[at(number)].is_open) {
@@ -361,12 +398,15 @@ class Grower {
         });
         for (std::size_t k = 0; k < small.size(); ++k) {
             const Index shift = static_cast<Index>(arena.nodes.size()) - 1;
+            const auto sets = static_cast<Index>(arena.sets.size());
+            arena.sets.insert(arena.sets.end(), below[k].sets.begin(), below[k].sets.end());
             for (std::size_t i = 0; i < below[k].nodes.size(); ++i) {
                 Node node = below[k].nodes[i];
                 if (node.left >= 0) {
                     node.left += shift;
                     node.right += shift;
                 }
+                node.set += node.set >= 0 ? sets : 0;
                 if (i == 0) {
                     arena.nodes[at(small[k])] = node;
                 } else {
@@ -393,6 +433,11 @@ class Grower {
             tree.feature.push_back(is_leaf ? -2 : node.feature);
             tree.threshold.push_back(is_leaf ? -2.0 : node.threshold);
             tree.missing_left.push_back(!is_leaf && node.missing_left ? 1 : 0);
+            if (!is_leaf && node.set >= 0) {
+                const CategorySet& set = arena.sets[at(node.set)];
+                tree.by_set.push_back(here);
+                tree.sets.insert(tree.sets.end(), set.words, set.words + 16);
+            }
             tree.rows.push_back(node.count());
             tree.weight.push_back(node.weight);
             tree.impurity.push_back(node.scale * unit / node.weight);

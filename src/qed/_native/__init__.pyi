@@ -1059,6 +1059,7 @@ def grow_tree(
     limits: tuple[int, int, int, float, float, int, int],
     random: tuple[bool, int],
     monotone: NDArray[np.int8] | None,
+    by_category: NDArray[np.uint8] | None,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int64],
@@ -1069,6 +1070,8 @@ def grow_tree(
     NDArray[np.int64],
     Vector,
     Vector,
+    NDArray[np.int64],
+    NDArray[np.uint32],
     bool,
 ]:
     """Grow a decision tree.
@@ -1077,10 +1080,12 @@ def grow_tree(
     ``"squared_error"`` (``width`` numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero
     are not seen. Limits: most depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0:
     any number, depth first), columns a split. Random: whether thresholds are drawn, and a seed. Monotone: 1, -1 or 0 by column,
-    whether values (of the second class of two) rise, fall or are free.
+    whether values (of the second class of two) rise, fall or are free. By category: whether each column holds categories, whole
+    numbers from 0 to 254: some of them go left.
 
     Returns for each node, in the order of a walk that goes left first: left and right child (-1), column (-2), threshold (-2),
-    whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
+    whether missing values go left, impurity, rows, weight, ``width`` values; the nodes that ask about sets of categories, sixteen
+    words of bits for each (those that go left, those that were met); and whether some column tells all rows apart.
     """
 
 class SortedTable: ...
@@ -1106,6 +1111,8 @@ def grow_sorted(
     NDArray[np.int64],
     Vector,
     Vector,
+    NDArray[np.int64],
+    NDArray[np.uint32],
     bool,
 ]:
     """``grow_tree`` on sorted columns."""
@@ -1187,6 +1194,7 @@ def grow_forest(
     limits: tuple[int, int, int, float, float, int, int],
     rules: tuple[bool, int, int, int, bool, int],
     monotone: NDArray[np.int8] | None,
+    by_category: NDArray[np.uint8] | None,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int32],
@@ -1195,6 +1203,8 @@ def grow_forest(
     Vector,
     Vector,
     Vector,
+    NDArray[np.int64],
+    NDArray[np.uint32],
     NDArray[np.int32],
 ]:
     """Grow trees on rows drawn for each; criteria and limits as in ``grow_tree``, the weight of a leaf as a share of its tree.
@@ -1204,8 +1214,8 @@ def grow_forest(
     classes are balanced within each tree, and the seed.
 
     Returns nodes of each tree; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left; by
-    leaf ``width`` values and the weight; and by tree the decrease of the impurity of each column. Nodes are in the order of a walk
-    that goes left first.
+    leaf ``width`` values and the weight; by tree the decrease of the impurity of each column; the inner nodes that ask about sets
+    of categories, and their sets as in ``grow_tree``. Nodes are in the order of a walk that goes left first.
     """
 
 def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | None) -> NDArray[np.uint32]:

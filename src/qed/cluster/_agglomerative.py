@@ -158,7 +158,7 @@ class AgglomerativeClustering(MergeModel):
     compute_distances: bool = param(False, "Whether heights are wanted; they always are computed.", kind="hint")
 
     labels_: Array = fitted("The cluster of each row.", dtype="int64", shape="(n_leaves_,)", low=0, below="n_clusters_")
-    n_clusters_: int = fitted("Number of clusters.", low=1)
+    n_clusters_: int = fitted("Number of clusters.", low=1, high="labels_")
     n_leaves_: int = fitted("Number of rows.", low=1)
     n_connected_components_: int = fitted("Parts of the graph.", low=1, answers=False)
     children_: Array = fitted(
@@ -232,7 +232,7 @@ class FeatureAgglomeration(MergeModel, Transformer):
     compute_distances: bool = param(False, "Whether heights are wanted; they always are computed.", kind="hint")
 
     labels_: Array = fitted("The cluster of each column.", dtype="int64", shape="(p,)", low=0, below="n_clusters_")
-    n_clusters_: int = fitted("Number of clusters.", low=1)
+    n_clusters_: int = fitted("Number of clusters.", low=1, high="labels_")
     n_leaves_: int = fitted("Number of columns.", low=1)
     n_connected_components_: int = fitted("Parts of the graph.", low=1, answers=False)
     children_: Array = fitted(
@@ -293,6 +293,8 @@ class FeatureAgglomeration(MergeModel, Transformer):
         """
         X = np.asarray(self._new_data(X))
         pool = getattr(np, self.pooling_func) if isinstance(self.pooling_func, str) else self.pooling_func
+        if isinstance(pool, np.ufunc | type):
+            raise InvalidParameter(f"pooling_func must be a function of a table and axis=1, got {pool!r}.")
         pooled = [np.asarray(pool(X[:, self.labels_ == k], axis=1)) for k in range(self.n_clusters_)]
         return np.stack(pooled, axis=1).astype(X.dtype, copy=False)
 
@@ -310,4 +312,9 @@ class FeatureAgglomeration(MergeModel, Transformer):
             Values of the columns.
         """
         self._check_is_fitted()
-        return np.asarray(X)[:, self.labels_]
+        values = np.asarray(X)
+        if values.ndim != 2 or values.shape[1] != self.n_clusters_:
+            raise InvalidData(
+                f"X must have a column for each of the {self.n_clusters_} clusters, got shape {values.shape}."
+            )
+        return np.asarray(values[:, self.labels_])

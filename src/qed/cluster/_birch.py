@@ -81,7 +81,7 @@ class Birch(Clusterer, Transformer, sparse=True):
 
     subcluster_centers_: Array = fitted("Means of subclusters.", shape="(c, p)", length="at least 1")
     subcluster_labels_: Array = fitted("The cluster of each subcluster.", dtype="int", shape="(c,)", low=-1)
-    subcluster_counts_: Array = fitted("Rows of each subcluster.", shape="(c,)", low=1, answers=False)
+    subcluster_counts_: Array = fitted("Rows of each subcluster.", shape="(c,)", low=1, high=2**53, answers=False)
     subcluster_squares_: Array = fitted(
         "Sums of squared distances of rows to the means of their subclusters.", shape="(c,)", low=0, answers=False
     )
@@ -160,7 +160,9 @@ class Birch(Clusterer, Transformer, sparse=True):
         for rows in _dense_blocks(X):
             require_sizes(type(self).__name__, rows)
             try:
-                tree, place = _kernels.grow_cf_tree(rows, tree, float(self.threshold), int(self.branching_factor))
+                # no node can have more entries than there are subclusters and rows: space is taken for no more
+                most = max(2, len(rows) + (0 if tree is None else len(tree[0])))
+                tree, place = _kernels.grow_cf_tree(rows, tree, float(self.threshold), min(self.branching_factor, most))
             except ValueError as error:
                 raise InvalidParameter(
                     f"The tree of this Birch cannot go on: {error}. Was branching_factor changed? Fit again."
@@ -219,7 +221,7 @@ class Birch(Clusterer, Transformer, sparse=True):
             return
         rows = int(self.subcluster_counts_.sum())
         self.certificate_ = ExactCertificate(
-            what=WHAT, rows=rows, rounding=min(64 * (self.subcluster_centers_.shape[1] + rows) * UNIT, 2.0**-35)
+            what=WHAT, rows=rows, rounding=min(64 * float(self.subcluster_centers_.shape[1] + rows) * UNIT, 2.0**-35)
         )
 
     def _n_features_out(self) -> int:

@@ -25,6 +25,8 @@ def models_of_codes(model: Any, parts: Any, limit: int) -> str:
     """Say what is wrong with parts fitted on numbers of labels: those that know labels know numbers below ``limit``."""
     for part in parts:
         labels = getattr(part, "classes_", None)
+        if labels is None and hasattr(part, "predict_proba"):
+            return f"should be classifiers, and {type(part).__name__} knows no labels"
         if labels is not None:
             known = np.asarray(labels)
             if known.dtype.kind not in "biu" or not known.size or not 0 <= known.min() <= known.max() < limit:
@@ -192,7 +194,7 @@ class NamedParts(Estimator):
         """Return names and models; nothing if the list is none yet, which ``fit`` will say."""
         try:
             return [(part[0], part[1]) for part in getattr(self, self._list)]
-        except (TypeError, IndexError):
+        except (TypeError, LookupError):
             return []
 
 

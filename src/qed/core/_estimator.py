@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from qed.core import _display, _on_sources, _sklearn, _tables, _validation
 from qed.core._docstring import Docstring
-from qed.core._errors import InvalidParameter
+from qed.core._errors import InvalidParameter, NotFitted
 from qed.core._params import Fitted, constructor, declared, fitted, unknown_parameter, validate
 from qed.core._records import register_estimator
 from qed.core._traits import Traits, merged
@@ -166,6 +166,17 @@ class Estimator:
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether ``fit`` has learnt something."""
         return any(name[-1] == "_" and name[0] != "_" and name not in _OFFERED for name in self.__dict__)
+
+    if not TYPE_CHECKING:  # to a type checker a name that no class declares stays an error
+
+        def __getattr__(self, name: str) -> Any:
+            """Say which declared attribute of a fit is not there; Python asks only for what it has not found."""
+            if name in self._results:
+                raise NotFitted(
+                    f"This {type(self).__name__} has no {name}: it is not fitted yet, or its fit does not compute it with"
+                    " these parameters."
+                )
+            return object.__getattribute__(self, name)  # the error of a property, or Python's own
 
     def _traits(self) -> Traits:
         """Return the abilities of this instance; a model whose parameters change them overrides this."""

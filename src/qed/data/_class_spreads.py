@@ -98,7 +98,8 @@ class ClassSpreads:
             terms = min(terms, chunk.n_rows)
             sums, squares = both[:n_classes], both[n_classes:]
             step = sums / np.where(weight > 0, weight, 1.0)[:, np.newaxis]
-            mean = exact_sum(shift, step)
+            # rows of no weight are no rows: nothing of them may stay
+            mean = exact_sum(np.where(weight[:, np.newaxis] > 0, shift, 0.0), step)
             spread = np.maximum(squares - sums * step, 0.0)
         if not (np.isfinite(both).all() and np.isfinite(mean.high).all() and np.isfinite(spread).all()):
             raise_not_finite(chunk)

@@ -214,6 +214,19 @@ def look(X: Any, s: Array | None) -> tuple[Array, int]:
     return _look_sparse(X, s), X.shape[0] + 16
 
 
+def _weight_of_zeros(X: Any, s: Array, major: Array) -> Array:
+    """Return the weight of the places of each column without an entry: that of all rows less that of entries.
+
+    The difference cancels where almost all weight is on entries. Weights are therefore cut into multiples of the last place of
+    their sum, whose sums are exact, and what is left of them.
+    """
+    rows, columns = (major, X.indices) if X.format == "csr" else (X.indices, major)
+    most = 2.0 ** np.ceil(np.log2(max(float(s.sum()), np.finfo(np.float64).tiny)))
+    whole = (s + most) - most
+    parts = [float(part.sum()) - np.bincount(columns, part[rows], X.shape[1]) for part in (whole, s - whole)]
+    return np.asarray(np.maximum(parts[0] + parts[1], 0.0))
+
+
 def _look_sparse(X: Any, s: Array | None) -> Array:
     """Do the same for compressed rows or columns; places without an entry are zeros."""
     n, p = X.shape
@@ -236,10 +249,10 @@ def _look_sparse(X: Any, s: Array | None) -> Array:
 
     stored = np.bincount(columns, minlength=p)
     count, weight = n - n_gaps, (float(n) if s is None else float(s.sum())) - gap_weight
-    zeros = weight - (stored if w is None else np.bincount(columns, w, p))
+    zeros = n - n_gaps - stored if s is None else _weight_of_zeros(X, s, major)
     safe = np.where(weight > 0, weight, 1.0)
     mean = summed(values) / safe
-    scatter = summed((values - mean[columns]) ** 2) + np.maximum(zeros, 0) * mean**2
+    scatter = summed((values - mean[columns]) ** 2) + zeros * mean**2
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
     np.minimum.at(low, columns, values)
     np.maximum.at(high, columns, values)

@@ -153,7 +153,8 @@ def turned(largest_of: Array) -> Array:
     return np.where(largest_of[np.arange(len(largest_of)), np.argmax(np.abs(largest_of), axis=1)] < 0, -1.0, 1.0)
 
 
-def by_use(D: Array, U: Array) -> Array:
-    """Return the order of atoms by the squared length of their codes, longest first; atoms that no row uses by their entries."""
-    use = np.einsum("ij,ij->j", U, U)
-    return np.array(sorted(range(len(D)), key=lambda j: (-use[j], D[j].tolist())), dtype=np.intp)
+def by_length(D: Array, x: Array) -> Array:
+    """Return the order of atoms by the squared length of rows along them, longest first; codes need not be unique, this is."""
+    along = _kernels.product(x, np.ascontiguousarray(D.T))
+    length = np.einsum("ij,ij->j", along, along)
+    return np.array(sorted(range(len(D)), key=lambda j: (-length[j], D[j].tolist())), dtype=np.intp)

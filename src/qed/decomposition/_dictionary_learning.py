@@ -9,7 +9,7 @@ import numpy as np
 from qed.certificates import StationaryCertificate  # noqa: TC001  (read from the annotation)
 from qed.core import KW_ONLY, Array, Matrix, NonNegative, NonNegativeInt, PositiveInt, Seed, fitted, generator, param
 from qed.data import ArraySource
-from qed.decomposition._dictionary import MOST_SWEEPS, by_use, turned
+from qed.decomposition._dictionary import MOST_SWEEPS, by_length, turned
 from qed.decomposition._sparse_coding import SparseCoding
 from qed.designs._range import fingerprint, require_range
 
@@ -51,7 +51,7 @@ class DictionaryLearning(SparseCoding):
     Codes are lowered by exact steps along single entries for all rows at once, told by products with the atoms alone; then each
     atom in turn moves to its best place within the ball. Neither step raises the objective. Rows are not centred. Codes and atoms
     have a sign in common: the largest entry of each atom is positive, unless codes or atoms may not be negative. Atoms
-    are in the order of their use, the sum of squares of their codes.
+    are in the order of the squared lengths of rows along them.
 
     ``fit_algorithm`` chooses nothing: both of scikit-learn's solve the same problem. ``transform`` gives the codes of
     ``transform_algorithm``, as in `sparse_encode`.
@@ -120,7 +120,7 @@ class DictionaryLearning(SparseCoding):
             sign = turned(D)
             D, U = D * sign[:, None], U * sign
         rules.lower_codes(x, D, U, np.einsum("ij,ij->i", x, x), MOST_SWEEPS)
-        order = by_use(D, U)
+        order = by_length(D, x)
         D, U = np.ascontiguousarray(D[order]), np.ascontiguousarray(U[:, order])
         self.components_ = D
         self.certificate_ = rules.certificate(x, D, U, (float(self.tol), outcome, seen))

@@ -158,7 +158,9 @@ class FactorAnalysis(LatentNormal):
         rounding = 64 * (p + 8) * UNIT * size
         displacement = float(np.max(np.abs(after - noise) / spread.size))
         self.mean_ = spread.seen.mean.copy()
-        self.components_ = loadings if self.rotation is None else rotated(loadings, self.rotation)
+        self.components_ = loadings
+        if self.rotation is not None:
+            self.components_ = np.sqrt(noise) * with_signs(rotated(loadings, self.rotation) / np.sqrt(noise))
         self.noise_variance_ = noise
         self.loglike_ = [spread.seen.rows * value for value in trace]
         self.n_iter_ = len(trace) - 1
@@ -178,6 +180,12 @@ class FactorAnalysis(LatentNormal):
 def _following(spread: Spread, loadings: Array, least: Array) -> Array:
     """Return the noise after one step: what the loadings leave of the variance of each column."""
     return np.asarray(np.maximum(spread.variance - np.sum(loadings**2, axis=0), least))
+
+
+def with_signs(loadings: Array) -> Array:
+    """Turn loadings (k, p) so that the largest entry of each row is positive."""
+    largest = np.argmax(np.abs(loadings), axis=1)
+    return np.where(loadings[np.arange(len(loadings)), largest] < 0, -1.0, 1.0)[:, None] * loadings
 
 
 def rotated(loadings: Array, rule: str) -> Array:

@@ -10,7 +10,7 @@ from qed.certificates import StationaryCertificate  # noqa: TC001  (read from th
 from qed.core import KW_ONLY, Array, Matrix, NonNegative, NonNegativeInt, PositiveInt, Seed, fitted, generator, param
 from qed.data import ArraySource
 from qed.decomposition import _dictionary_learning as whole
-from qed.decomposition._dictionary import MOST_SWEEPS, by_use, turned
+from qed.decomposition._dictionary import MOST_SWEEPS, by_length, turned
 from qed.decomposition._online_dictionary import Running, learn
 from qed.decomposition._sparse_coding import SparseCoding
 from qed.designs._range import fingerprint, require_range
@@ -41,7 +41,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     -----
     ``fit_algorithm`` chooses nothing: both of scikit-learn's solve the same problem. With ``shuffle`` rows are put in a random
     order once. The largest entry of each atom is positive, unless codes or atoms may not be
-    negative; atoms are in the order of their use. ``transform`` gives the codes
+    negative; atoms are in the order of the lengths of rows along them. ``transform`` gives the codes
     of ``transform_algorithm``, as in `sparse_encode`.
 
     Examples
@@ -161,7 +161,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
         sign = np.ones(len(running.D)) if self.positive_code or self.positive_dict else turned(running.D)
         D, U = running.D * sign[:, None], np.zeros((len(x), len(running.D)))
         rules.lower_codes(x, D, U, np.einsum("ij,ij->i", x, x), MOST_SWEEPS)
-        order = by_use(D, U)
+        order = by_length(D, x)
         self.components_, U = np.ascontiguousarray(D[order]), np.ascontiguousarray(U[:, order])
         self.running_codes_ = np.ascontiguousarray((running.A * np.outer(sign, sign))[np.ix_(order, order)])
         self.running_rows_ = np.ascontiguousarray((running.B * sign[:, None])[order])

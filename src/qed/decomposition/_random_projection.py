@@ -144,7 +144,7 @@ def _normal_directions(seed: int, k: int, p: int) -> Array:
 def _sparse_directions(seed: int, k: int, p: int, share: float) -> Any:
     import scipy.sparse  # noqa: PLC0415  (for those who project)
 
-    require_memory(int(16 * k * (1 + share * p)), f"{k} directions of {p} columns", "Ask for fewer directions.")
+    require_memory(int(16 * (p + k * (1 + share * p))), f"{k} directions of {p} columns", "Ask for fewer directions.")
     rng, size = np.random.default_rng(seed), math.sqrt(1 / (share * k))
     index, value, starts = [], [], [0]
     for _ in range(k):
@@ -396,10 +396,15 @@ class HadamardProjection(RandomProjection):
     eps: Positive = param(0.1, "Distortion of squared distances that 'auto' allows.")
     random_state: Seed = param(None, "Seed of the signs and of the choice.")
 
+    def _length(self) -> int:
+        """Return the length of the transform, a power of two."""
+        own: Any = self
+        return 1 << max(int(own.n_features_in_) - 1, self.n_components_ - 1, 0).bit_length()
+
     def _draw(self) -> tuple[int, Array, Array]:
         """Return the length of the transform, the signs, and which coordinates are kept."""
         own: Any = self
-        q = 1 << max(int(own.n_features_in_) - 1, self.n_components_ - 1, 0).bit_length()
+        q = self._length()
         require_memory(16 * q, f"a transform of length {q}", "Ask for fewer directions.")
         rng = np.random.default_rng(self.seed_)
         signs = np.where(rng.random(own.n_features_in_) < 0.5, -1.0, 1.0)
@@ -410,7 +415,9 @@ class HadamardProjection(RandomProjection):
         """Directions, shape (k, p)."""
         self._check_is_fitted()
         own: Any = self
-        return np.ascontiguousarray(self._project(np.eye(own.n_features_in_)).T)
+        p, q = own.n_features_in_, self._length()
+        require_memory(8 * p * (p + 2 * q), f"the transform of {p} columns", "Use transform instead.")
+        return np.ascontiguousarray(self._project(np.eye(p)).T)
 
     def _project(self, x: Array) -> Array:
         q, signs, kept = self._draw()

@@ -10,7 +10,6 @@ from qed.certificates import OutOfBagCertificate
 from qed.core import (
     KW_ONLY,
     Array,
-    Estimator,
     FitData,
     InvalidData,
     InvalidParameter,
@@ -29,7 +28,8 @@ from qed.core._threads import get_num_threads
 from qed.ensemble import _kernels
 from qed.ensemble._copies import whole_total
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
-from qed.tree._grow import growth_limits, monotone_directions, require_range
+from qed.tree._categories import CategoryColumns
+from qed.tree._grow import column_rules, growth_limits, require_range
 from qed.tree._kernels import Targets  # noqa: TC001  (the type of a field)
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
@@ -71,7 +71,10 @@ def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
     if trees.value.shape[1] != width:
         return f"should hold {width} values a leaf, and hold {trees.value.shape[1]}"
     if len(trees.by_set):
-        return "should ask about thresholds alone, and ask about sets of categories"
+        mask = model._category_mask()  # noqa: SLF001
+        asked = trees.feature[trees.feature >= 0][trees.by_set]
+        if mask is None or not mask[asked].all():
+            return "should ask about sets in columns of categories alone"
     if labels is None:
         return "" if len(trees.weight) else "should hold a weight for each leaf"
     return _labels_fit(model, trees, [width] if widths is None else widths, is_list=widths is not None)
@@ -89,7 +92,7 @@ def _labels_fit(model: Any, trees: TreeEnsemble, widths: list[int], *, is_list: 
     return "" if are_weights and are_even else "should hold weights of the labels in each leaf"
 
 
-class ForestModel(Estimator, sparse=True, allow_nan=True):
+class ForestModel(CategoryColumns, sparse=True, allow_nan=True):
     """A model that is the mean of trees."""
 
     n_estimators: PositiveInt = param(100, "Number of trees.")
@@ -129,6 +132,12 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
     monotonic_cst: Any = param(
         None,
         "Columns in which predictions may only rise (1) or fall (-1): an array, or a dict by name; 0 or None for any.",
+    )
+
+    categorical_features: Any = param(
+        "from_dtype",
+        "Columns of categories, of which some go left: a mask, indices or names; 'from_dtype' for the columns of a frame that hold"
+        " words or categories; None for none. At most 255 a column; what the fit has not met counts as missing.",
     )
 
     n_outputs_: int = fitted("Number of targets.", low=1)
@@ -198,7 +207,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         require_range(rows.targets)
         limits = growth_limits(self, n_rows, n_columns, 1.0)
         limits = limits._replace(decrease=limits.decrease / rows.unit)
-        monotone = monotone_directions(self, rows.targets, n_columns)
+        columns = column_rules(self, rows.targets, n_columns)
         kept = self._kept_trees(warm=warm)
         first = 0 if kept is None else len(kept[0])
         if kept is None:
@@ -224,7 +233,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             while first < self.n_estimators and not progress.is_stopped:
                 many = min(batch, self.n_estimators - first)
                 rule = _kernels.SampleRule(self._is_random, first, many, rows.draws, balances, self.seed_)
-                grown = _kernels.grow_forest(ranked, rows.targets, rows.share, limits, rule, monotone)
+                grown = _kernels.grow_forest(ranked, rows.targets, rows.share, limits, rule, columns)
                 parts.append(_as_ensemble(grown, rows, is_class=is_class))
                 gains.append(rows.unit * grown.importance.reshape(many, n_columns))
                 if sums is not None:
@@ -348,8 +357,8 @@ def _as_ensemble(grown: _kernels.GrownTrees, rows: ForestRows, *, is_class: bool
         missing_left=np.packbits(grown.missing_left),
         value=narrow(values),
         weight=np.empty(0) if is_class else narrow(grown.weight),
-        by_set=np.empty(0, dtype=np.int64),
-        sets=np.empty((0, 16), dtype=np.uint32),
+        by_set=grown.by_set,
+        sets=grown.sets.reshape(-1, 16),
     )
 
 

@@ -36,6 +36,8 @@ class GrownTrees(NamedTuple):
     values: Array
     weight: Array
     importance: Array
+    by_set: Array
+    sets: Array
     leaf: Array  # of each row in each tree, counted within the tree; of trees that have seen all rows
 
 
@@ -50,10 +52,10 @@ def grow_forest(
     share: Array | None,
     limits: Limits,
     rule: SampleRule,
-    monotone: Array | None = None,
+    columns: tuple[Array | None, Array | None] = (None, None),
 ) -> GrownTrees:
-    """Grow trees, each on rows of its own drawing; ``monotone`` holds 1, -1 or 0 by column."""
-    return GrownTrees(*_native.grow_forest(ranked, *targets, share, limits, rule, monotone))
+    """Grow trees, each on rows of its own drawing; ``columns`` are rules of columns, as of a single tree."""
+    return GrownTrees(*_native.grow_forest(ranked, *targets, share, limits, rule, *columns))
 
 
 def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Array | None) -> Array:

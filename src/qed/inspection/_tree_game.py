@@ -143,6 +143,6 @@ def as_ensemble(tree: DecisionTree) -> TreeEnsemble:
         missing_left=np.packbits(tree.missing_go_to_left[inner] != 0),
         value=tree.value[~inner].reshape(int((~inner).sum()), -1),
         weight=tree.weighted_n_node_samples[~inner],
-        by_set=np.empty(0, dtype=np.int64),
-        sets=np.empty((0, 16), dtype=np.uint32),
+        by_set=(np.cumsum(inner) - 1)[tree.by_set],
+        sets=tree.sets,
     )

@@ -65,7 +65,7 @@ class BayesianLinearRegression(Regressor, sparse=True):
     1.5
     """
 
-    prior_covariance: Positive | Matrix | Any = param(
+    prior_covariance: Positive | Matrix = param(
         1.0, "Prior covariance of the coefficients, the intercept last: a variance for all, or a matrix."
     )
     _: KW_ONLY
@@ -161,7 +161,12 @@ class BayesianLinearRegression(Regressor, sparse=True):
         with one_blas_thread(G.size):
             A = precision + beta * G
             unit = np.sqrt(np.diagonal(A))
-            lower = np.linalg.cholesky(A / np.outer(unit, unit))
+            try:
+                lower = np.linalg.cholesky(A / np.outer(unit, unit))
+            except np.linalg.LinAlgError as error:
+                raise InvalidData(
+                    "The posterior precision of these rows is not positive definite in floating point. Scale the columns."
+                ) from error
             inverse = np.linalg.inv(lower) / unit
             S = inverse.T @ inverse
             w = mean + S @ (beta * (c - G @ mean))

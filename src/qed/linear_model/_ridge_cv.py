@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from qed.core import FitData
 
 
+def _one_for_each_target(model: Any, alpha: Any) -> str:
+    """Say what is wrong with strengths: there are several only where targets choose their own."""
+    return "should be one number" if np.ndim(alpha) and not model.alpha_per_target else ""
+
+
 class RidgeCV(Solved):
     r"""Ridge regression that chooses its strength by exact leave-one-out, or by folds.
 
@@ -74,7 +79,9 @@ class RidgeCV(Solved):
     alpha_per_target: bool = param(False, "Whether each target chooses its own strength.")
     verbose: NonNegativeInt = VERBOSE
 
-    alpha_: float | Array = fitted("The chosen strength, or one for each target.", low=0, shape="(m,)")
+    alpha_: float | Array = fitted(
+        "The chosen strength, or one for each target.", low=0, shape="(m,)", check=_one_for_each_target
+    )
     best_score_: float | Array = fitted("Its score.", finite=False, shape="(m,)", answers=False)
     cv_results_: Array = fitted(
         "Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 from qed.manifold._neighborhoods import neighbor_graph
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ def barycenter_weights(queries: Array, rows: Array, ids: Array, reg: float) -> A
         products = away @ away.swapaxes(1, 2)
         trace = np.trace(products, axis1=1, axis2=2)
         products[:, np.arange(k), np.arange(k)] += np.where(trace > 0, reg * trace, reg)[:, None]
-        found = np.linalg.solve(products, np.ones((len(away), k, 1)))[..., 0]
+        try:
+            found = np.linalg.solve(products, np.ones((len(away), k, 1)))[..., 0]
+        except np.linalg.LinAlgError as error:
+            raise InvalidData(
+                f"The local products of {k} neighbours are singular, so that their weights are not determined. Raise reg,"
+                f" which is {reg}."
+            ) from error
         weights[some] = found / found.sum(axis=1, keepdims=True)
     return weights
 

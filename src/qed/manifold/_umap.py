@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 STRIDE = 50  # epochs between two looks at whether to stop
 NEAR = 1e-3  # what the layout adds to squared distances
+MOST_MOVES = 1 << 20  # of a new point for each of its neighbours: what a file asks for must end in seconds
 MANY = 10_000  # rows from which fewer epochs do
 OBJECTIVE_PAIRS = 4e7  # pairs of points that the objective is computed from; beyond, some points with all others
 
@@ -254,6 +255,11 @@ class UMAP(Embedding):
         points = np.einsum("ij,ijk->ik", shares, fixed[ids])
         epochs = max(1, (self.n_epochs or (100 if len(queries) <= MANY else 30)) // (3 if self.n_epochs else 1))
         m = len(queries)
+        if epochs * (1 + self.negative_sample_rate) > MOST_MOVES:
+            raise InvalidParameter(
+                f"transform moves a point at most {MOST_MOVES} times for each neighbour, and n_epochs={self.n_epochs} with"
+                f" negative_sample_rate={self.negative_sample_rate} ask for more. Lower one of them."
+            )
         starts = np.arange(0, m * k + 1, k)
         relative = weights / weights.max(axis=1, keepdims=True)
         edges = Edges(

@@ -135,8 +135,7 @@ def pairwise_distances(
         raise InvalidParameter("pairwise_distances needs ensure_all_finite=True: fill missing values first.")
     del n_jobs
     if callable(metric):
-        rows, others = _read(X, Y)
-        return np.array([[float(metric(a, b, **kwds)) for b in others] for a in rows])
+        return by_function("metric", metric, *_read(X, Y), kwds)
     if metric == "precomputed":
         return np.asarray(X)
     if metric == "minkowski":
@@ -169,6 +168,19 @@ def _read(X: Any, Y: Any) -> tuple[Array, Array]:
         "Pass fewer rows at once, or ask for near ones alone: qed.neighbors.NearestNeighbors",
     )
     return tables[0], tables[1]
+
+
+def by_function(what: str, function: Any, rows: Array, others: Array, options: dict[str, Any]) -> Array:
+    """Return what a function says of every pair of rows; raise InvalidParameter when it says no number."""
+    try:
+        if isinstance(function, np.ufunc):  # whose second argument is where it writes
+            raise TypeError("it is a function of numbers")
+        return np.array([[float(function(a, b, **options)) for b in others] for a in rows])
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"The {what} {getattr(function, '__name__', function)!r} gives no number of two rows ({error}). Pass a function of two"
+            " rows that returns a number."
+        ) from error
 
 
 def _by_blocks(X: Any, Y: Any, combine: Callable[[Array], Array]) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._errors import InvalidParameter
-from qed.metrics._pairwise import _read, cosine_similarity, euclidean_distances, manhattan_distances
+from qed.metrics._pairwise import _read, by_function, cosine_similarity, euclidean_distances, manhattan_distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,14 +102,7 @@ def pairwise_kernels(
     """
     del n_jobs
     if callable(metric):
-        rows, others = _read(X, Y)
-        try:
-            return np.array([[float(metric(a, b, **kwds)) for b in others] for a in rows])
-        except (TypeError, ValueError) as error:
-            raise InvalidParameter(
-                f"The kernel {getattr(metric, '__name__', metric)!r} gives no number of two rows ({error}). Pass a function of two"
-                " rows that returns a number."
-            ) from error
+        return by_function("kernel", metric, *_read(X, Y), kwds)
     if metric == "precomputed":
         return np.asarray(X)
     if metric not in KERNELS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass, field
+from inspect import isfunction
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -155,9 +156,12 @@ def _scored(
 
 
 def _function_of_models(scorer: Any) -> Any:
-    """Return a scorer of the caller, unless it is a function of numbers or a type: those a model file may name."""
-    if not callable(scorer) or isinstance(scorer, np.ufunc | type):
-        raise InvalidParameter(f"A scorer must be a function of (model, X, y), got {scorer!r}.")
+    """Return a scorer of the caller, unless it is a function of numbers, a metric or a type: those a model file may name."""
+    is_metric = isfunction(scorer) and scorer.__module__.startswith("qed.")
+    if not callable(scorer) or is_metric or isinstance(scorer, np.ufunc | type):
+        raise InvalidParameter(
+            f"A scorer must be a function of (model, X, y), got {scorer!r}. qed.metrics.make_scorer makes one of a metric."
+        )
     return scorer
 
 

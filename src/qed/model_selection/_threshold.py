@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 METHODS = ("predict_proba", "decision_function")
 Method = Literal["auto", "predict_proba", "decision_function"]
+is_classifier = models_with("predict", "classes_")
+
+
+def _tells_two_labels(model: Any, inner: Any) -> str:
+    """Say what is wrong with the fitted model inside: it is a classifier of two labels."""
+    return is_classifier(model, inner) or (
+        "" if np.shape(inner.classes_) == (2,) else "should tell two labels apart, and tells others"
+    )
 
 
 class ThresholdModel(Classifier, multi_class=False):
@@ -54,6 +62,8 @@ class ThresholdModel(Classifier, multi_class=False):
 
     def _scores(self, model: Any, X: Any, positive: Any) -> tuple[Array, Any]:
         """Return the score of each row for the positive label, and that label."""
+        if np.ndim(positive):
+            raise InvalidParameter(f"pos_label must be one label, got {positive!r:.80}.")
         asked = METHODS if self.response_method == "auto" else self.response_method
         scores, label = response(model, X, asked, positive)
         return np.asarray(scores, dtype=np.float64), label
@@ -123,7 +133,7 @@ class FixedThresholdClassifier(ThresholdModel):
     pos_label: Any = param(None, "The positive label; None is the second one.")
     response_method: Method = param("auto", "What is asked; 'auto' is predict_proba, or decision_function without one.")
 
-    estimator_: Any = fitted("The fitted classifier.", check=models_with("predict"))
+    estimator_: Any = fitted("The fitted classifier.", check=_tells_two_labels)
     certificate_: CompositeCertificate = fitted("The certificate of the classifier.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -225,7 +235,7 @@ class TunedThresholdClassifierCV(ThresholdModel):
         False, "Scores of all thresholds are always stored, so that the choice can be verified.", kind="hint"
     )
 
-    estimator_: Any = fitted("The fitted classifier.", check=models_with("predict"))
+    estimator_: Any = fitted("The fitted classifier.", check=_tells_two_labels)
     best_threshold_: float = fitted("The threshold.", finite=False)
     best_score_: float = fitted("Its mean score.", finite=False, nan=True)
     cv_results_: dict[str, Any] = fitted(

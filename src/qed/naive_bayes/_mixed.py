@@ -201,6 +201,8 @@ class MixedNB(PosteriorClassifier, allow_nan=True):
             rate = (shares.T @ x + self.alpha * middle) / (n + self.alpha)
             return _Column(rate[:, None], float((shares.T @ x) @ np.log(rate) - n @ rate))
         codes = _codes(x, kind, j)
+        counted = shares.any(axis=1)  # rows of no weight are no rows: their categories are not known
+        codes, shares = codes[counted], shares[counted]
         size = 2 if kind == "bernoulli" else int(codes.max()) + 1
         counts = np.zeros((len(n), size))
         for c in range(len(n)):

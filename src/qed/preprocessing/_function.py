@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from qed.certificates import Uncertified
-from qed.core import KW_ONLY, InvalidParameter, Transformer, fitted, param
+from qed.core import KW_ONLY, InvalidDataType, InvalidParameter, Transformer, fitted, param
 from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import is_sparse
 
@@ -127,7 +127,14 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
 
     @staticmethod
     def _applied(function: Any, X: Any, options: Any) -> Any:
-        return X if function is None else function(X, **(options or {}))
+        if function is None:
+            return X
+        try:
+            return function(X, **(options or {}))
+        except TypeError as error:
+            if not isinstance(function, np.ufunc):
+                raise  # what the user's own function says
+            raise InvalidDataType(f"numpy.{function.__name__} does not take a {type(X).__name__}: {error}") from error
 
     def transform(self, X: Any) -> Any:
         """Apply the function.

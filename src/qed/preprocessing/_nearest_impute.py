@@ -69,7 +69,9 @@ class KNNImputer(Transformer):
     add_indicator: bool = param(False, "Whether columns that mark the gaps are put beside.")
     keep_empty_features: bool = param(False, "Whether columns without a single value are kept, filled with zeros.")
 
-    rows_: Array = fitted("The rows of the fit, NaN for gaps.", dtype="float", shape="(n, p)", nan=True)
+    rows_: Array = fitted(
+        "The rows of the fit, NaN for gaps.", dtype="float", shape="(n, p)", nan=True, length="at least 1"
+    )
     indicator_: MissingIndicator | None = fitted(
         "The model that marks the gaps; None without ``add_indicator``.", check=needed_with("add_indicator")
     )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from qed.core._escape import escaped
 
 if TYPE_CHECKING:
     from qed.report._parts import Figure, Section, Table, Verdict
+
+SHORT = 0.75  # of the height of the drawing beside it: lower ones leave room for a table
 
 STYLE = """
 :root { color-scheme: light dark;
@@ -32,6 +37,7 @@ section { margin: 0 0 44px; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 20px;
   margin: 0 0 20px; align-items: stretch; }
 .figures > div > .wide > table { margin-top: 0; }
+.figures > div > figure + .wide { margin-top: 20px; }
 .alone { display: grid; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); gap: 12px 36px; align-items: center; }
 .alone h3 { grid-column: 1 / -1; }
 .three { grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); }
@@ -135,18 +141,29 @@ def page(title: str, lead: str, sections: tuple[Section, ...], footer: str = "")
 
 def _section(section: Section) -> str:
     title = f"<h2>{escaped(section.title)}</h2>\n" if section.title else ""
-    rest = "\n".join(_below_figures(section))
+    is_filled = len(section.figures) == 2 and _height(section.figures[0]) < SHORT * _height(section.figures[1])
+    below = _table(section.table) if is_filled and section.table is not None else ""
+    rest = "\n".join(_below_figures(replace(section, table=None) if below else section))
     # the drawings were made by this package, which escapes every word in them
     is_alone = len(section.figures) == 1 and not rest
     cards = "\n".join(_figure(figure, is_alone=is_alone) for figure in section.figures)
     if is_alone:  # its caption stands beside it
         cards += "\n"
+    elif below:  # the table fills what a low drawing leaves empty beside a high one
+        first, second = (_figure(figure, is_alone=False) for figure in section.figures)
+        cards = f"<div>{first}{below}</div>\n{second}"
     elif len(section.figures) == 1:  # words and numbers beside a single drawing, so that no half is empty
         cards, rest = f"{cards}\n<div>{rest}</div>", ""
     if cards and not is_alone:
         many = " three" if len(section.figures) in (3, 5, 6) else ""
         cards = f'<div class="figures{many}">{cards}</div>\n'
     return f"<section>\n{title}{cards}{rest}\n</section>"
+
+
+def _height(figure: Figure) -> float:
+    """Return how high a drawing is, in widths."""
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure.svg)
+    return float(box[2]) / float(box[1]) if box else math.inf
 
 
 def _below_figures(section: Section) -> list[str]:

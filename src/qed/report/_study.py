@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,6 +128,7 @@ def _lead(study: Study) -> str:
         return head + (
             f"On {story.held_out:,} rows that were kept aside it is right in {percent(mine.value)}; always naming the most"
             f" frequent class is right in {percent(theirs.value)}."
+            + (f" It calls a row “{target.labels[1]}” where costs ask for it." if target.threshold != 0.5 else "")
         )
     return head
 
@@ -380,9 +382,10 @@ def _what_matters(study: Study) -> Section:
     if _is_constant(study):
         return Section("Which columns matter?", words=("No column does: the model says the same of every row.",))
     if not found:
-        told = "A column has no single coefficient in this model: the next section draws how its prediction moves."
-        words = (told,) if study.held_out.effects else ()
-        return Section("Which columns matter?", figures=tuple(figures), words=words)
+        told = " A column has no single coefficient in this model: the next section draws how its prediction moves."
+        if figures and study.held_out.effects:
+            figures = [replace(figures[0], caption=figures[0].caption + told)]
+        return Section("Which columns matter?", figures=tuple(figures))
     labels = [str(one) for one in study.sheet.target.labels]
     if len(found[0][1]) == 1:
         top = [

@@ -329,7 +329,7 @@ class _Work:
         """Explain some of the rows kept aside, compared with rows of the fit, in the share of time that is kept for it."""
         if self.found.is_interrupted:
             return Contributions(None, "Ctrl-C came")
-        seconds = min(SHARE * self.clock.budget, self.clock.left / 4)
+        seconds = min(max(1.0, SHARE * self.clock.budget), self.clock.left / 4)
         X, background = self.X[held], self.X[rows[:BACKGROUND]]  # in random order already
         sheet = self.sheet
         return contributions(model, X, background, sheet.columns, sheet.target, seconds=seconds, seed=self.seed)

@@ -30,6 +30,7 @@ MOST_ROWS = 20_000  # an interval from so many rows is narrow enough
 SHUFFLED_ROWS = 2_000
 FEWEST_SHUFFLED = 200  # rows
 SHUFFLES = 3
+ALWAYS_SHUFFLED = 30  # columns: with few rows they take a moment, and people want to see them all
 MOST_EFFECTS = 6
 RARE = 0.1  # share of a class below which accuracy says little, and it is worth knowing whom to look at first
 TOP = "found in the top tenth"
@@ -205,7 +206,7 @@ def importances(
 ) -> tuple[Importance, ...]:
     """Shuffle one column at a time and see how much the loss rises; the interval is over rows.
 
-    Columns that move with the prediction come first; those that time does not allow are left out.
+    Columns that move with the prediction come first; of a wide table those that time does not allow are left out.
     """
     random = np.random.default_rng(seed)
     rows = random.permutation(len(y))[:SHUFFLED_ROWS]
@@ -220,7 +221,7 @@ def importances(
     found: list[Importance] = []
     for at in _promising(X, places, answers(model, X, target)):
         spent = time.perf_counter() - begin
-        if found and spent > seconds:
+        if len(found) >= ALWAYS_SHUFFLED and spent > seconds:
             break
         place = places[at]
         kept = X[:, place].copy()

@@ -26,7 +26,10 @@ def directions(owner: str, given: Any, names: Any, n_columns: int) -> Array | No
             raise InvalidParameter(f"{owner}.monotonic_cst names the columns {unknown}, which X does not have.")
         values = np.array([given.get(name, 0) for name in listed])
     else:
-        values = np.asarray(given)
+        try:
+            values = np.asarray(given)
+        except ValueError:  # lists of different lengths: no number for each column
+            values = np.empty((0, 0))
     if values.shape != (n_columns,) or not np.isin(values, (-1, 0, 1)).all():
         raise InvalidParameter(
             f"{owner}.monotonic_cst must hold -1, 0 or 1 for each of the {n_columns} columns, got {given!r:.80}."

@@ -95,7 +95,9 @@ def export_graphviz(
     names = column_names(decision_tree, feature_names, "x[{}]")
     labels = None if class_names is None or class_names is False else label_names(decision_tree, class_names)
     is_class = "classes_" in decision_tree.__dict__
-    words = NodeText(names, labels, impurity, node_ids, proportion, precision, is_class)
+    words = NodeText(
+        names, labels, impurity, node_ids, proportion, precision, is_class, decision_tree.__dict__.get("categories_")
+    )
     colours = node_colours(decision_tree, tree) if filled else None
     deepest = tree.max_depth if max_depth is None else max_depth
 

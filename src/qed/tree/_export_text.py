@@ -6,7 +6,7 @@ from typing import Any
 
 from qed.core import InvalidParameter
 from qed.tree._multiway import MultiwayTree
-from qed.tree._words import column_names, label_names, tree_of
+from qed.tree._words import category_words, column_names, label_names, tree_of
 
 
 def export_text(
@@ -94,6 +94,10 @@ def _branches(model: Any, node: int, name: str, decimals: int) -> list[tuple[int
     if isinstance(tree, MultiwayTree):
         values = model.categories_[int(tree.feature[node])].tolist()
         return [(child, f"{name} = {values[value]}") for value, child in tree.branches(node)]
+    words = category_words(model.__dict__.get("categories_"), tree, node)
+    if words is not None:
+        sides_of = zip((tree.children_left, tree.children_right), words, strict=True)
+        return [(int(children[node]), f"{name} in {some}") for children, some in sides_of]
     threshold = f"{tree.threshold[node]:.{decimals}f}"
     sides = ((tree.children_left, "<="), (tree.children_right, "> "))
     return [(int(children[node]), f"{name} {sign} {threshold}") for children, sign in sides]

@@ -49,19 +49,35 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets, columns: LabelCo
     limits = limits._replace(decrease=limits.decrease / unit)
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
-    monotone = monotone_directions(model, targets, n_columns)
+    rules = column_rules(model, targets, n_columns)
     is_random = model.splitter == "random"
-    grown = _kernels.grow(data.X, targets, limits, is_random=is_random, seed=seed, monotone=monotone)
+    grown = _kernels.grow(data.X, targets, limits, is_random=is_random, seed=seed, rules=rules)
     tree = as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
     if columns is not None:
         tree = columns.shared(tree, data.X)
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
-    model.tree_, model.n_outputs_ = tree, tree.n_outputs
-    limited = monotone is not None
+    model.tree_, model.n_outputs_, model.seed_ = tree, tree.n_outputs, seed
+    limited = rules.monotone is not None
     model.certificate_ = _certify(
         model, data.X, targets, limits, tree, unit=unit, all_distinct=grown.all_distinct, limited=limited
     )
+
+
+def column_rules(model: Any, targets: _kernels.Targets, n_columns: int) -> _kernels.ColumnRules:
+    """Return the direction of predictions in each column, and which columns hold categories."""
+    monotone = monotone_directions(model, targets, n_columns)
+    mask = model._category_mask()  # noqa: SLF001
+    if mask is None:
+        return _kernels.ColumnRules(monotone)
+    if targets.criterion == "absolute_error":
+        raise InvalidParameter(
+            "categories are not supported for absolute_error: their best set is not found by sorting. Use"
+            " criterion='squared_error' or 'poisson', or encode them as numbers (TargetEncoder)."
+        )
+    if monotone is not None and monotone[mask].any():
+        raise InvalidParameter("Categorical features cannot have monotonic constraints: categories have no order.")
+    return _kernels.ColumnRules(monotone, mask.astype(np.uint8))
 
 
 def monotone_directions(model: Any, targets: _kernels.Targets, n_columns: int) -> Array | None:
@@ -143,6 +159,8 @@ def as_tree(grown: _kernels.Grown, n_columns: int, *, is_class: bool) -> Decisio
         n_node_samples=grown.rows,
         weighted_n_node_samples=grown.weight,
         value=grown.values.reshape(shape),
+        by_set=grown.by_set,
+        sets=grown.sets.reshape(-1, 16),
     )
 
 
@@ -164,8 +182,10 @@ def _certify(
     is_class = "classes_" in model.__dict__
     # sums of counts are compared with one, sums of errors with what they add up to
     rounding = (rows + 16) * 2.0**-51 * max(null, float(is_class))
+    by_threshold = model._category_mask() is None  # noqa: SLF001  (sets of categories are too many to be compared)
     is_free = (
-        not limited
+        by_threshold
+        and not limited
         and limits.split == 2
         and limits.leaf == 1
         and limits.leaf_weight == limits.decrease == model.ccp_alpha == 0
@@ -180,7 +200,9 @@ def _certify(
         is_slow = targets.criterion == "absolute_error" and X.shape[0] > FEW  # to verify, which takes their square
         if depth == 1 and is_free and is_greedy and not is_slow:
             lower, scope = objective, 1
-        elif depth <= 2 and X.shape[0] * X.shape[1] <= SMALL and not is_slow and (depth == 1 or may_end):
+        elif (
+            by_threshold and depth <= 2 and X.shape[0] * X.shape[1] <= SMALL and not is_slow and (depth == 1 or may_end)
+        ):
             least = unit * _kernels.least_impurity(X, targets, depth, SEARCHED)
             lower, scope = (lower, 0) if np.isnan(least) else (least, depth)
     lower = min(lower, objective)

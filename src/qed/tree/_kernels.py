@@ -44,14 +44,24 @@ class Grown(NamedTuple):
     rows: Array
     weight: Array
     values: Array
+    by_set: Array
+    sets: Array
     all_distinct: bool
 
 
+class ColumnRules(NamedTuple):
+    """By column 1, -1 or 0, where values rise, fall or are free; and whether it holds categories. None where none does."""
+
+    monotone: Array | None = None
+    by_category: Array | None = None
+
+
 def grow(
-    X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int, monotone: Array | None = None
+    X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int, rules: ColumnRules | None = None
 ) -> Grown:
-    """Grow a tree; ``monotone`` holds 1, -1 or 0 by column: values rise, fall or are free."""
-    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed), monotone))
+    """Grow a tree."""
+    own = rules or ColumnRules()
+    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed), *own))
 
 
 def sort_table(X: Any) -> Any:
@@ -106,6 +116,22 @@ def pack(n_features: int, nodes: tuple[Array, ...]) -> Any:
         np.ascontiguousarray(feature, dtype=np.int64),
         np.ascontiguousarray(threshold, dtype=np.float64),
         np.ascontiguousarray(missing_left, dtype=np.uint8),
+    )
+
+
+def pack_with_sets(n_features: int, nodes: tuple[Array, ...], by_set: Array, sets: Array) -> Any:
+    """Lay out nodes of which some ask about sets of categories, as those of an ensemble of one tree."""
+    left, _, feature, threshold, missing_left = nodes
+    inner = left >= 0
+    return _native.pack_forest(
+        n_features,
+        1,
+        np.array([len(left)], dtype=np.int64),
+        np.where(inner, feature, -1).astype(np.int32),
+        np.ascontiguousarray(threshold[inner], dtype=np.float64),
+        np.ascontiguousarray(missing_left[inner], dtype=np.uint8),
+        np.ascontiguousarray((np.cumsum(inner) - 1)[by_set], dtype=np.int64),
+        np.ascontiguousarray(sets, dtype=np.uint32).reshape(-1),
     )
 
 

@@ -82,7 +82,9 @@ def plot_tree(
     ax.set_axis_off()
     colours = node_colours(decision_tree, tree) if filled else None
     is_class = "classes_" in decision_tree.__dict__
-    words = NodeText(names, labels, impurity, node_ids, proportion, precision, is_class)
+    words = NodeText(
+        names, labels, impurity, node_ids, proportion, precision, is_class, decision_tree.__dict__.get("categories_")
+    )
     drawn = []
     for node in shown:
         is_cut = tree.depths[node] > deepest

@@ -115,6 +115,7 @@ def pruned(tree: DecisionTree, alpha: float) -> DecisionTree:
             stack.append((int(tree.children_left[node]), here, False))
     children_left = np.array(left, dtype=np.int64)
     leaf = children_left < 0
+    asks = ~leaf & np.isin(kept, tree.by_set)
     return DecisionTree(
         n_features=tree.n_features,
         children_left=children_left,
@@ -126,4 +127,6 @@ def pruned(tree: DecisionTree, alpha: float) -> DecisionTree:
         n_node_samples=tree.n_node_samples[kept],
         weighted_n_node_samples=tree.weighted_n_node_samples[kept],
         value=tree.value[kept],
+        by_set=np.flatnonzero(asks),
+        sets=tree.sets[np.searchsorted(tree.by_set, np.array(kept)[asks])],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,11 @@ class DecisionTree:
         Their weight.
     value : ndarray of shape (n_nodes, n_outputs, n_classes)
         Shares of the classes; or what is predicted, with one "class".
+    by_set : ndarray of int of shape (k,)
+        Nodes that ask whether a category is in a set, rising; their threshold is zero and means nothing.
+    sets : ndarray of uint32 of shape (k, 16)
+        Eight words of bits, the categories that go left, and eight more, the categories that the node met; others go where
+        missing values go.
     """
 
     n_features: int
@@ -55,6 +61,8 @@ class DecisionTree:
     n_node_samples: NDArray[np.integer[Any]]
     weighted_n_node_samples: NDArray[np.float64]
     value: NDArray[np.float64]
+    by_set: NDArray[np.integer[Any]] = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    sets: NDArray[np.uint32] = dataclasses.field(default_factory=lambda: np.empty((0, 16), dtype=np.uint32))
 
     def __getstate__(self) -> dict[str, Any]:
         # what was computed from the nodes is computed again
@@ -116,11 +124,23 @@ class DecisionTree:
     def packed(self) -> Any:
         """The nodes as native code follows them."""
         nodes = (self.children_left, self.children_right, self.feature, self.threshold, self.missing_go_to_left)
+        if len(self.by_set):
+            return _kernels.pack_with_sets(self.n_features, nodes, self.by_set, self.sets)
         return _kernels.pack(self.n_features, nodes)
 
     def apply(self, X: Any) -> Array:
         """Return the number of the leaf of each row of an array or a compressed container."""
-        return _kernels.leaves_of(self.packed, X)
+        leaves = _kernels.leaves_of(self.packed, X)
+        return np.flatnonzero(self.children_left < 0)[leaves[:, 0]] if len(self.by_set) else leaves
+
+    def categories_left(self, node: int) -> tuple[list[int], list[int]] | None:
+        """Return the categories that a node sends left, and the others that it met; None where it asks about a threshold."""
+        place = int(np.searchsorted(self.by_set, node))
+        if place >= len(self.by_set) or self.by_set[place] != node:
+            return None
+        bits = np.unpackbits(np.asarray(self.sets[place]).astype("<u4").view(np.uint8), bitorder="little")
+        left, met = bits[:256].astype(bool), bits[256:].astype(bool)
+        return np.flatnonzero(left & met).tolist(), np.flatnonzero(met & ~left).tolist()
 
     def predict(self, X: Any) -> Array:
         """Return the value of the leaf of each row, shape (n, n_classes) or (n, n_outputs, 1)."""
@@ -150,6 +170,18 @@ class DecisionTree:
         total = np.maximum(total, 0.0)  # rounding
         return np.asarray(total / total.sum() if normalize and total.sum() > 0 else total)
 
+    def _is_walk(self) -> bool:
+        """Tell whether each right child follows the whole of the branch on its left."""
+        open_: list[int] = []
+        for node, left in enumerate(self.children_left.tolist()):
+            if left >= 0:
+                open_.append(node)
+            elif open_:
+                parent = open_.pop()
+                if self.children_right[parent] != node + 1:
+                    return False
+        return not open_
+
     def check(self) -> None:
         """Refuse nodes that are no tree."""
         n = self.node_count
@@ -164,6 +196,14 @@ class DecisionTree:
         expect_array(self.value, "the tree's value", shape=(n, None, None), finite=True)
         expect(self.value.size > 0, "the tree's value has no entries")
         expect(bool((self.weighted_n_node_samples > 0).all()), "a node of the tree has no weight")
+        expect_array(self.by_set, "the tree's by_set", kinds="iu", shape=(None,))
+        expect_array(self.sets, "the tree's sets", kinds="u", shape=(len(self.by_set), 16))
+        if len(self.by_set):
+            inner = np.flatnonzero(self.children_left >= 0)
+            expect(bool(np.isin(self.by_set, inner).all()), "a leaf of the tree asks about a set")
+            expect(bool((np.diff(self.by_set) > 0).all()), "the tree's by_set does not rise")
+            walk = np.array_equal(self.children_left[inner], inner + 1) and self._is_walk()
+            expect(bool(walk), "the nodes of a tree with sets are not in the order of a walk that goes left first")
         try:
             _ = self.packed
         except (ValueError, OverflowError, TypeError) as error:

@@ -20,6 +20,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.tree._categories import CategoryColumns
 from qed.tree._prune import PruningPath, pruning_path
 from qed.tree._structure import DecisionTree  # noqa: TC001  (names the type of an attribute)
 
@@ -48,7 +49,16 @@ def _fits_the_model(model: Any, tree: DecisionTree) -> str:
     if tree.value.shape[1:] != wanted:
         return f"should hold {wanted} values a node, and holds {tree.value.shape[1:]}"
     are_shares = labels is None or ((tree.value >= 0).all() and (np.abs(tree.value.sum(axis=2) - 1) <= 1e-6).all())
-    return "" if are_shares else "should hold shares of the labels in each node"
+    return _categories_fit(model, tree) if are_shares else "should hold shares of the labels in each node"
+
+
+def _categories_fit(model: Any, tree: DecisionTree) -> str:
+    """Say whether nodes ask about sets in other columns than those of categories."""
+    if not len(tree.by_set):
+        return ""
+    mask = model._category_mask() if isinstance(model, CategoryColumns) else None  # noqa: SLF001
+    is_right = mask is not None and bool(mask[tree.feature[tree.by_set]].all())
+    return "" if is_right else "should ask about sets in columns of categories alone"
 
 
 class LeafStatistics(NamedTuple):
@@ -168,7 +178,7 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         return LeafStatistics(leaf, count, value, np.sqrt(variance / count[:, None]))
 
 
-class GrownTree(TreeModel):
+class GrownTree(CategoryColumns, TreeModel):
     """A tree that is grown greedily from the root."""
 
     _: KW_ONLY
@@ -208,7 +218,16 @@ class GrownTree(TreeModel):
         " column, or a dict by names. For one target, or for two classes (the share of the second one); not for absolute errors.",
     )
 
+    categorical_features: Any = param(
+        "from_dtype",
+        "Columns of categories, of which some go left: a mask, indices or names; 'from_dtype' for the columns of a frame that hold"
+        " words or categories; None for none. At most 255 a column; what the fit has not met counts as missing.",
+    )
+
     max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)
+    seed_: int = fitted(
+        "Seed of the columns and thresholds that were drawn; 0 where none were.", low=0, below=2**63, optional=True
+    )
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """Return the prices at which a tree grown on these rows loses leaves; this model is left as it is.

@@ -60,6 +60,16 @@ def label_names(model: Any, given: Any) -> list[str] | None:
     return [str(name) for name in given]
 
 
+def category_words(values: Any, tree: DecisionTree, node: int) -> tuple[str, str] | None:
+    """Return the categories that go left and right as text; None where a node asks about a threshold."""
+    sides = tree.categories_left(node)
+    if sides is None:
+        return None
+    known = [] if values is None else values[int(tree.feature[node])].tolist()
+    left, right = ("{" + ", ".join(str(known[k]) if known else str(k) for k in side) + "}" for side in sides)
+    return left, right
+
+
 class NodeText(NamedTuple):
     """What is written in the nodes of a figure."""
 
@@ -70,6 +80,12 @@ class NodeText(NamedTuple):
     proportion: bool
     precision: int
     is_class: bool
+    values: Any = None  # of columns of categories
+
+    def categories(self, tree: DecisionTree, node: int) -> str:
+        """Return the categories that go left; empty where a node asks about a threshold."""
+        found = category_words(self.values, tree, node)
+        return "" if found is None else found[0]
 
     def lines(self, tree: DecisionTree, node: int, *, named: bool) -> list[str]:
         """Return the lines of a node: its question, and numbers with or without their names."""
@@ -79,7 +95,9 @@ class NodeText(NamedTuple):
 
         lines = [f"node #{node}" if named else str(node)] if self.number else []
         if tree.children_left[node] >= 0:
-            lines.append(f"{self.names[int(tree.feature[node])]} <= {tree.threshold[node]:.{self.precision}g}")
+            name = self.names[int(tree.feature[node])]
+            left = self.categories(tree, node)
+            lines.append(f"{name} in {left}" if left else f"{name} <= {tree.threshold[node]:.{self.precision}g}")
         if self.impurity:
             lines.append(line("impurity", f"{tree.impurity[node]:.{self.precision}g}"))
         share = 100 * tree.n_node_samples[node] / tree.n_node_samples[0]

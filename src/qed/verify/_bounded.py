@@ -59,10 +59,16 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
         A = np.hstack([A, np.ones((len(A), 1), EXTENDED)])
     size = np.sqrt(q @ A**2)
     A = (A / np.where(size > 0, size, 1))[:, size > 0].astype(np.float64)
-    proved, radius = _proved(model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, bend)
-    if certificate.radius > radius * (1 + 1e-6) + 1e-6 * float(c):
+    proved, radius, least = _proved(
+        model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, bend
+    )
+    if not certificate.radius <= radius * (1 + 1e-6) + 1e-6 * float(c):
         raise CertificateError(
             _CHANGED.format(f"within {certificate.radius:.3g} it need not be convex; within {radius:.3g} it is")
+        )
+    if not certificate.curvature <= least + 1e-6:
+        raise CertificateError(
+            _CHANGED.format(f"it is curved by {least:.3g} of least squares, and {certificate.curvature:.3g} is claimed")
         )
     if not proved <= certificate.gap + slack:
         raise CertificateError(
@@ -82,8 +88,10 @@ def _parts(shape: str, z: Array) -> tuple[Array, Array, Array]:
     return -np.expm1(-z), fall, fall * (1 - 2 * z)
 
 
-def _proved(shape: str, c: float, A: Array, q: Array, error: Array, weight: Array, bend: Array) -> tuple[float, float]:
-    """Return by how much the objective can fall nearby, and how near that is."""
+def _proved(
+    shape: str, c: float, A: Array, q: Array, error: Array, weight: Array, bend: Array
+) -> tuple[float, float, float]:
+    """Return by how much the objective can fall nearby, how near that is, and how much it is curved."""
     g = A.T @ (q * weight.astype(np.float64) * error)
     values, vectors = np.linalg.eigh((A.T * q) @ A)
     keep = values > values[-1:].max(initial=0.0) * len(values) * 1e-13
@@ -91,18 +99,18 @@ def _proved(shape: str, c: float, A: Array, q: Array, error: Array, weight: Arra
     slope = to.T @ g
     H = to.T @ ((A.T * (q * bend.astype(np.float64))) @ A) @ to
     own, along = np.linalg.eigh(0.5 * (H + H.T))
+    least = float(own[0]) if len(own) else 1.0
     if shape == "truncated":
         seen = own > 1e-12
         radius = float(np.min(np.abs(np.abs(error) - c), initial=np.inf))
-        return 0.5 * float(np.sum((along[:, seen].T @ slope) ** 2 / own[seen])), radius
-    least = float(own[0]) if len(own) else 1.0
+        return 0.5 * float(np.sum((along[:, seen].T @ slope) ** 2 / own[seen])), radius, least
     if least > 1e-10:
         steepest = 2.0 if shape == "exponential" else 2.34
-        return float(slope @ slope) / least, 0.5 * least * c / steepest
+        return float(slope @ slope) / least, 0.5 * least * c / steepest, least
     step = to.T @ ((A.T * (q * weight.astype(np.float64))) @ A) @ to
     own, along = np.linalg.eigh(0.5 * (step + step.T))
     seen = own > 1e-12
-    return 0.5 * float(np.sum((along[:, seen].T @ slope) ** 2 / own[seen])), 0.0
+    return 0.5 * float(np.sum((along[:, seen].T @ slope) ** 2 / own[seen])), 0.0, least
 
 
 def _require_weights(model: Any, X: Any, y: Any, off: float) -> None:

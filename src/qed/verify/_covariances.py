@@ -121,6 +121,16 @@ def _oas(covariance: Array, weight: Any) -> Any:
 # -- sparse inverses -----------------------------------------------------------------------------------------------
 
 
+def _require_best_strength(model: Any) -> None:
+    """Hold the strength to the table of held-out scores: the first of the best ones, and one that was asked for."""
+    table = model.cv_results_
+    alphas, scores = np.asarray(table["alphas"]), [table[name] for name in table if name.startswith("split")]
+    best = alphas[int(np.argmax(np.stack(scores, axis=1).mean(axis=1)))]
+    asked = [] if isinstance(model.alphas, int) else np.asarray(model.alphas, dtype=np.float64).tolist()
+    if model.alpha_ != best or (asked and not set(alphas.tolist()) <= set(asked)):
+        _refuse(model, f"its scores call {best:.6g} the best strength, and {model.alpha_:.6g} is stored")
+
+
 def check_graphical_lasso(
     model: Any, certificate: DualityGapCertificate, X: Any, _: Any, sample_weight: Any
 ) -> Verdict:
@@ -132,6 +142,8 @@ def check_graphical_lasso(
     if is_given:
         S = np.vstack([block.X for block in rows.blocks()])
         S, location = (S + S.T) / 2, np.zeros(rows.p, EXTENDED)
+    if declares(model, "alpha_"):
+        _require_best_strength(model)
     alpha = EXTENDED(model.alpha_ if declares(model, "alpha_") else model.alpha)
     _require_location(model, location, S)
     T = model.precision_

@@ -462,7 +462,7 @@ def _measure(model: Any, rows: Array, some: Array, others: Array | None = None, 
 
 
 def _close(a: Any, b: Any) -> bool:
-    return bool(abs(a - b) <= NEAR * max(abs(a), abs(b)))
+    return bool(a == b or abs(a - b) <= NEAR * min(abs(a), abs(b)))  # infinity is close to itself alone
 
 
 def _require_core(model: Any, rows: Array, some: Array, core: Array, near: int, most: float) -> None:

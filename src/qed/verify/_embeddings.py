@@ -181,17 +181,17 @@ def _penalties(reference: Array, other: Array, own: int, k: int) -> Array:
     tied = np.flatnonzero(np.abs(other - edge) <= NEAR * edge)
     open_places = k - len(sure)
     bounds = []
-    for factor in (1 + NEAR, 1 - NEAR):  # equal distances behind, or before
+    for factor, rank in ((1 + NEAR, 1), (1 - NEAR, 0)):  # equal distances behind, or before, where each counts itself
         farther = reference * factor
-        beyond = np.sort(_beyond(farther, reference[tied], k))
-        chosen = beyond[:open_places] if factor > 1 else beyond[len(beyond) - open_places :]
-        bounds.append(_beyond(farther, reference[sure], k).sum() + chosen.sum())
+        beyond = np.sort(_beyond(farther, reference[tied], k - rank))
+        chosen = beyond[:open_places] if rank else beyond[len(beyond) - open_places :]
+        bounds.append(_beyond(farther, reference[sure], k - rank).sum() + chosen.sum())
     return np.array(bounds, np.float64)
 
 
 def _beyond(away: Array, edges: Array, k: int) -> Array:
-    """Return how far beyond k places stand in the order of distances."""
-    return np.asarray(np.maximum(1 + np.count_nonzero(away < edges[:, None], axis=1) - k, 0))
+    """Return how many more than k distances are below each of some."""
+    return np.asarray(np.maximum(np.count_nonzero(away < edges[:, None], axis=1) - k, 0))
 
 
 def require_neighbors(model: Any, measure: Measure, ids: Array) -> Array:

@@ -46,7 +46,7 @@ def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y:
         null = float(np.sum(x * x)) / 2
     else:
         steps = getattr(model, "transform_max_iter", None) or model.max_iter
-        W = _multiplied_codes(x, H, beta, (on_W * ratio, on_W * (1 - ratio)), steps)
+        W = multiplied_codes(x, H, beta, (on_W * ratio, on_W * (1 - ratio)), steps)
         error = _divergence(x, W @ H, beta)
         after = _multiplied_components(x, W, H, beta, (on_H * ratio, on_H * (1 - ratio)))
         gap = error + _penalty(H, on_H, ratio) - _divergence(x, W @ after, beta) - _penalty(after, on_H, ratio)
@@ -148,7 +148,8 @@ def _exponent(beta: float) -> float:
     return 1 / (2 - beta) if beta < 1 else 1.0 if beta <= 2 else 1 / (beta - 1)
 
 
-def _multiplied_codes(x: Array, H: Array, beta: float, penalty: tuple[float, float], steps: int) -> Array:
+def multiplied_codes(x: Array, H: Array, beta: float, penalty: tuple[float, float], steps: int) -> Array:
+    """Take multiplicative steps from equal codes."""
     k = len(H)
     W = np.sqrt(np.maximum(x.mean(axis=1, keepdims=True), FLOOR) / k) * np.ones((1, k))
     for _ in range(steps):
@@ -177,8 +178,8 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
     largest = (D > 0) & (size >= (1 - 1e-9) * size.max(axis=1, keepdims=True))
     if not (model.positive_code or model.positive_dict or largest.any(axis=1)[size.max(axis=1) > 0].all()):
         refuse(model, "the largest entry of an atom is negative")
-    U = _lasso_codes(x @ D.T, D @ D.T, alpha, positive=model.positive_code)
-    _require_order(model, D, U)
+    U = _lasso_codes(x, D, alpha, positive=model.positive_code)
+    _require_order(model, D, x)
     rest = x - U @ D
     null = float(np.sum(x * x)) / 2
     objective = float(np.sum(rest * rest)) / 2 + alpha * float(np.sum(np.abs(U)))
@@ -196,19 +197,20 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)
 
 
-def _require_order(model: Any, D: Array, U: Array) -> None:
-    """Refuse atoms that are not in the order of their use; those that no row uses in that of their entries."""
-    use = np.sum(U * U, axis=0)
+def _require_order(model: Any, D: Array, x: Array) -> None:
+    """Refuse atoms that are not in the order of the lengths of rows along them; equal ones in that of their entries."""
+    along = np.sum((x @ D.T) ** 2, axis=0)
     for j in range(1, len(D)):
-        unused = use[j - 1] == use[j] == 0
-        if use[j] > use[j - 1] + NEAR * float(np.max(use)) or (unused and D[j - 1].tolist() > D[j].tolist()):
-            refuse(model, "its atoms are not in the order of their use")
+        tied = along[j - 1] == along[j] == 0
+        if along[j] > along[j - 1] + 1e-9 * float(np.sum(along)) or (tied and D[j - 1].tolist() > D[j].tolist()):
+            refuse(model, "its atoms are not in the order of the lengths of rows along them")
 
 
-def _lasso_codes(P: Array, G: Array, alpha: float, *, positive: bool) -> Array:
-    """Minimise u'Gu / 2 - p'u + alpha |u| for all rows p of P, one atom at a time."""
+def _lasso_codes(x: Array, D: Array, alpha: float, *, positive: bool) -> Array:
+    """Minimise |x - D'u|^2 / 2 + alpha |u| for all rows x: one atom at a time, then those rows by active sets that are left far."""
+    P, G = x @ D.T, D @ D.T
     U = np.zeros_like(P)
-    for _ in range(20_000):
+    for _ in range(200):
         moved = 0.0
         for j in np.flatnonzero(np.diag(G) > 0):
             wanted = P[:, j] - U @ G[:, j] + G[j, j] * U[:, j]
@@ -218,4 +220,37 @@ def _lasso_codes(P: Array, G: Array, alpha: float, *, positive: bool) -> Array:
             U[:, j] = after
         if moved <= 1e-15 * (float(np.sum(P * U)) + 1e-300):
             break
+    # a dual point of each row: what is left of it, shrunk until no atom correlates with it by more than alpha
+    rest = x - U @ D
+    slopes = rest @ D.T
+    size = (slopes if positive else np.abs(slopes)).max(axis=1)
+    dual = rest * np.minimum(1.0, alpha / np.maximum(size, 1e-300))[:, None]
+    away = np.sum((x - dual) ** 2, axis=1) - np.sum(x * x, axis=1) + np.sum(rest * rest, axis=1)
+    far = away / 2 + alpha * np.abs(U).sum(axis=1) > 1e-10 * np.sum(x * x, axis=1)
+    for i in np.flatnonzero(far):
+        U[i] = _active_set(P[i], G, alpha, U[i], positive=positive)
     return U
+
+
+def _active_set(p: Array, G: Array, alpha: float, start: Array, *, positive: bool) -> Array:
+    """Minimise u'Gu / 2 - p'u + alpha |u|: least squares over the entries in use, which leave at zero and join by their slope."""
+    u, sign = start.copy(), np.sign(start)
+    for _ in range(50 * len(p)):
+        own = np.flatnonzero(sign)
+        goal = np.linalg.lstsq(G[np.ix_(own, own)], p[own] - alpha * sign[own], rcond=1e-14)[0]
+        crossing = np.flatnonzero(goal * sign[own] < 0)
+        if len(crossing):
+            away = u[own] - goal
+            shares = u[own][crossing] / away[crossing]
+            u[own] -= shares.min() * away
+            gone = own[crossing[np.argmin(shares)]]
+            u[gone], sign[gone] = 0.0, 0.0
+            continue
+        u[own] = goal
+        slope = np.where(sign == 0, p - G @ u, 0.0)
+        slope = np.maximum(slope, 0.0) if positive else slope
+        joins = int(np.argmax(np.abs(slope)))
+        if not abs(slope[joins]) > alpha + 1e-12 * float(np.abs(p).max(initial=0.0)):
+            break
+        sign[joins] = np.sign(slope[joins])
+    return u

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
+from qed.verify._category_sets import bits_of, drawn_left, goes_left, set_problem
 from qed.verify._names import called
+from qed.verify._rows import holds_categories
 from qed.verify._seeds import stream, uniform
 
 Array = np.ndarray[Any, Any]
@@ -23,6 +25,7 @@ class Nodes(NamedTuple):
     missing_left: Array  # by node
     value: Array  # by node, meaningless above leaves
     weight: Array
+    sets: dict[int, Array]  # of categories, by node
 
 
 def nodes_of(model: Any, trees: Any, number: int) -> Nodes:
@@ -43,7 +46,19 @@ def nodes_of(model: Any, trees: Any, number: int) -> Nodes:
     threshold[inner], missing[inner] = trees.threshold[inners[inner]], bits[inners[inner]] == 1
     value = np.asarray(trees.value, dtype=np.float64)[leaves]
     weight = np.asarray(trees.weight, dtype=np.float64)[leaves] if len(trees.weight) else value.sum(axis=1)
-    return Nodes(feature, right_children(model, inner), threshold, missing, value, weight)
+    sets = _sets_of(model, trees, inner, before)
+    return Nodes(feature, right_children(model, inner), threshold, missing, value, weight, sets)
+
+
+def _sets_of(model: Any, trees: Any, inner: Array, before: int) -> dict[int, Array]:
+    """Return the sets of categories that nodes of a tree ask about, by node."""
+    if not len(trees.by_set):
+        return {}
+    places, numbers = np.flatnonzero(inner), np.asarray(trees.by_set, dtype=np.int64)
+    if numbers.min() < 0 or numbers.max() >= len(trees.threshold) or len(np.unique(numbers)) != len(numbers):
+        refuse(model, "its sets of categories are not those of its nodes")
+    own = np.flatnonzero((numbers >= before) & (numbers < before + len(places)))
+    return {int(places[numbers[k] - before]): np.asarray(trees.sets[k]) for k in own}
 
 
 def right_children(model: Any, inner: Array) -> Array:
@@ -82,6 +97,9 @@ def levels_of(model: Any, tree: Nodes, X: Array, visit: Any = None) -> Array:
             refuse(model, "it asks about columns that are not there")
         value = X[here, tree.feature[at]]
         is_left = np.where(np.isnan(value), tree.missing_left[at], value <= tree.threshold[at])
+        for node in set(tree.sets) & set(at.tolist()):
+            own = at == node
+            is_left[own] = goes_left(tree.sets[node], value[own], bool(tree.missing_left[node]))
         at = np.where(is_left, at + 1, tree.right[at])
     return leaf
 
@@ -90,6 +108,17 @@ def check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array
     """See that best thresholds lie midway between the values that they part, and drawn ones where the seed puts them."""
     inner = tree.feature[at] >= 0
     here, at = here[inner], at[inner]
+    by_category = holds_categories(model, X.shape[1])
+    if by_category.any() or tree.sets:
+        nodes = np.unique(at)
+        if not np.array_equal(nodes[by_category[tree.feature[nodes]]], nodes[np.isin(nodes, list(tree.sets))]):
+            refuse(
+                model, f"tree {number} asks for the order of categories, or about numbers as if they were categories"
+            )
+        for node in set(tree.sets) & set(nodes.tolist()):
+            _check_drawn_set(model, number, tree, node, X[here[at == node], tree.feature[node]], int(seed[node]))
+        by_threshold = ~by_category[tree.feature[at]]
+        here, at = here[by_threshold], at[by_threshold]
     if not len(here):
         return
     nodes, local = np.unique(at, return_inverse=True)
@@ -125,6 +154,21 @@ def check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array
             model,
             f"the threshold {threshold[k]:.12g} of node {int(nodes[k])} of tree {number} in {what} should be {expected[k]:.12g}",
         )
+
+
+def _check_drawn_set(model: Any, number: int, tree: Nodes, node: int, value: Array, seed: int) -> None:
+    """See that a set knows the categories of its rows, and is the one that the seed draws where sets are drawn."""
+    what = f"node {node} of tree {number}"
+    wrong = set_problem(tree.sets[node], value)
+    if wrong:
+        refuse(model, f"{what} {wrong}")
+    if tree.threshold[node] != 0:
+        refuse(model, f"{what} asks about categories and has a threshold")
+    if model._is_random:  # noqa: SLF001
+        left, missing_left = drawn_left(value, seed, int(tree.feature[node]))
+        off = not np.array_equal(np.flatnonzero(bits_of(tree.sets[node])[0]), np.sort(left).astype(np.int64))
+        if off or (np.isnan(value).any() and bool(tree.missing_left[node]) != missing_left):
+            refuse(model, f"{what} sends other categories to the left than its seed draws")
 
 
 def check_sides(

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.verify._category_sets import drawn_side, orders
 from qed.verify._cuts import Cuts, Sample
 from qed.verify._forest_nodes import RELATIVE, Nodes, number_of_rows, refuse
+from qed.verify._rows import holds_categories
 from qed.verify._seeds import columns_of_node, drawn_sides
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ def check_splits(model: Any, number: int, grown: Grown, bag: Bag, budget: float)
     lightest = float(model.min_weight_fraction_leaf * bag.sample.s.sum())
     inner = np.flatnonzero(tree.feature >= 0)
     inner = inner[np.argsort(-count[inner], kind="stable")]
-    some = inner[: _affordable(count[inner], _looked_at(model, bag.X.shape[1]), bag.sample, budget)]
+    some = inner[: _affordable(count[inner], looked_at(model, bag.X.shape[1]), bag.sample, budget)]
     least = _least(model, number, grown, bag, some, (fewest, lightest))
     left = grown.masses[some + 1] + grown.masses[tree.right[some]]
     worse = np.flatnonzero(~(left <= least + 1e-8 * grown.masses[some]))
@@ -120,7 +122,7 @@ def check_splits(model: Any, number: int, grown: Grown, bag: Bag, budget: float)
             f"another split of node {int(some[k])} of tree {number} leaves {least[k]:.10g}, and its own leaves {left[k]:.10g}",
         )
     ends = _open_leaves(model, grown, bag, count, fewest, lightest)
-    few = ends[: _affordable(count[ends], _looked_at(model, bag.X.shape[1]), bag.sample, budget)]
+    few = ends[: _affordable(count[ends], looked_at(model, bag.X.shape[1]), bag.sample, budget)]
     after = _least(model, number, grown, bag, few, (fewest, lightest * (1 + RELATIVE)))
     whole = bag.sample.s.sum()
     gain = np.where(np.isinf(after), -np.inf, grown.masses[few] - after) / whole
@@ -151,7 +153,8 @@ def _open_leaves(model: Any, grown: Grown, bag: Bag, count: Array, fewest: int, 
 
 def _least(model: Any, number: int, grown: Grown, bag: Bag, nodes: Array, limits: tuple[int, float]) -> Array:
     """Return the least that a cut of the drawn columns leaves at each node, infinity if the limits allow none."""
-    cuts, features = Cuts(bag.sample, *limits, len(nodes)), _looked_at(model, bag.X.shape[1])
+    cuts, features = Cuts(bag.sample, *limits, len(nodes)), looked_at(model, bag.X.shape[1])
+    by_category = holds_categories(model, bag.X.shape[1])
     place = np.full(len(grown.tree.feature), -1)
     place[nodes] = np.arange(len(nodes))
     for here, at in grown.levels:
@@ -164,8 +167,17 @@ def _least(model: Any, number: int, grown: Grown, bag: Bag, nodes: Array, limits
             if grown.tree.feature[node] >= 0 and grown.tree.feature[node] not in columns:
                 refuse(model, f"node {node} of tree {number} looks at a column that was not drawn for it")
             for j, column in zip(columns, _seen(model, bag, rows, np.array(columns), seed).T, strict=True):
-                cuts.add(int(place[node]), rows, column, bag.bounds.allowed(node, int(j)))
+                for seen in _as_cuts(model, bag, rows, j, seed) if by_category[j] else (column,):
+                    cuts.add(int(place[node]), rows, seen, bag.bounds.allowed(node, int(j)))
     return cuts.found()
+
+
+def _as_cuts(model: Any, bag: Bag, rows: Array, j: int, seed: int) -> list[Array]:
+    """Return a column of categories as columns whose cuts are its sets: the drawn one, or first parts of its orders."""
+    values = bag.X[rows, j]
+    if model._is_random:  # noqa: SLF001
+        return [drawn_side(values, seed, j)]
+    return orders(values, bag.sample.of(rows))
 
 
 def _seen(model: Any, bag: Bag, rows: Array, columns: Array, seed: int) -> Array:
@@ -179,7 +191,8 @@ def _seen(model: Any, bag: Bag, rows: Array, columns: Array, seed: int) -> Array
     return np.asarray(np.where(np.isnan(ranks).any(axis=0) | (np.ptp(ranks, axis=0) > 0), ranks, values))
 
 
-def _looked_at(model: Any, p: int) -> int:
+def looked_at(model: Any, p: int) -> int:
+    """Return how many columns a split looks at."""
     given = model.max_features
     if given is None:
         return p

@@ -220,6 +220,8 @@ def _check_tree(
 def _check_limits(model: Any, number: int, tree: Nodes, n: int, count: Array, held: Array, depth: Array) -> None:
     leaf, inner = tree.feature < 0, tree.feature >= 0
     fewest = number_of_rows(model.min_samples_leaf, n)
+    if (tree.feature[leaf] != -1).any():
+        refuse(model, f"a leaf of tree {number} asks a question")
     bad = {
         "is deeper": model.max_depth is not None and depth.max() > model.max_depth,
         "has more leaves": model.max_leaf_nodes is not None and leaf.sum() > model.max_leaf_nodes,

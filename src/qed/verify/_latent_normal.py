@@ -176,9 +176,14 @@ def _require_leading(model: Any, S: Array, W: Array, noise: Array) -> None:
     residual = float(np.linalg.norm(M @ W.T - W.T * (1 + squares)))
     if not residual <= near * (1 + float(np.sqrt(np.sum(squares)))):
         refuse(model, f"its loadings are no eigenvectors of the covariance (off by {residual:.3g})")
+    _require_signs(model, W, squares > near)
+
+
+def _require_signs(model: Any, W: Array, matter: Array) -> None:
+    """Demand of those loadings that matter that their largest entry is positive; of nearly equal ones any."""
     size = np.abs(W)
     largest = size >= (1 - 1e-7) * np.max(size, axis=1, initial=0.0, keepdims=True)
-    if not ((W > 0) & largest).any(axis=1)[squares > near].all():
+    if not ((W > 0) & largest).any(axis=1)[matter].all():
         refuse(model, "the largest entry of a loading is negative")
 
 
@@ -192,8 +197,10 @@ def _canonical(model: Any, L: Array, noise: Array) -> Array:
     back[np.maximum(values[::-1], 0) <= 1e-14 * max(float(values[-1]), 1.0)] = 0.0
     at = np.argmax(np.abs(back), axis=1)
     back = back * np.where(back[np.arange(len(back)), at] < 0, -1.0, 1.0)[:, None]
-    anew = _rotated(back * np.sqrt(noise), model.rotation)
-    if not float(np.max(np.abs(anew - L))) <= 1e-5 * float(np.max(np.abs(L), initial=0.0)):
+    anew = _rotated(back * np.sqrt(noise), model.rotation) / np.sqrt(noise)
+    _require_signs(model, W, np.sum(W * W, axis=1) > 0)
+    anew = anew * np.where(np.sum(anew * W, axis=1) < 0, -1.0, 1.0)[:, None]
+    if not float(np.max(np.abs(anew - W))) <= 1e-5 * float(np.max(np.abs(W), initial=0.0)):
         refuse(model, f"its loadings are not turned by {model.rotation}")
     return back
 

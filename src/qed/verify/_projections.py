@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.verify._factors import dense, refuse
 from qed.verify._kernel_clusters import kernel_of
-from qed.verify._rows import DOUBLE, read
+from qed.verify._rows import DOUBLE, EXTENDED, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
@@ -65,6 +65,7 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     off = float(np.linalg.norm(centred @ V - V * values))
     if not off <= certificate.backward_error * abs(total) + doubt:
         refuse(model, f"its pairs are no eigenpairs of the kernel (off by {off:.3g})")
+    _require_eigenvalues(model, x, centred, near)
     best = float(np.sum(np.sort(np.linalg.eigvalsh(centred))[::-1][:k]))
     distance = max(best - float(np.sum(values)), 0.0)
     if not distance <= certificate.gap + doubt:
@@ -80,6 +81,17 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     elif "dual_coef_" in vars(model) or "X_transformed_fit_" in vars(model):
         refuse(model, "it holds a regression that it was not asked for")
     return Verdict(certificate.statement, left, distance, doubt, certificate.gap)
+
+
+def _require_eigenvalues(model: Any, x: Array, centred: Array, near: float) -> None:
+    """Hold eigenvalues to the quotients of their vectors, as closely as entries of a kernel (``near`` at most) are known."""
+    (n, p), V = x.shape, np.asarray(model.eigenvectors_)
+    # of distances inside an exponential it is the rounding of squared rows that a kernel shows
+    grows = 1 + model.gamma_ * float(np.max(x * x)) * p if model.kernel in ("rbf", "laplacian", "chi2") else 1.0
+    entry = min((p + 16) / (16 * n) * grows, 1.0) * near
+    own = np.einsum("ij,ij->j", V.astype(EXTENDED), centred.astype(EXTENDED) @ V)
+    if not np.all(np.abs(model.eigenvalues_ - own) <= n * entry):
+        refuse(model, "an eigenvalue is not that of its eigenvector")
 
 
 def _require_inverse(model: Any, x: Array, scores: Array) -> None:

@@ -64,6 +64,7 @@ def _check_count(fit: Learnt) -> None:
     """Check how many rows, or which weight, each column was seen with."""
     true = np.array([one.weight if fit.is_weighted else EXTENDED(one.entries) for one in fit.summaries])
     stored = np.asarray(fit.model.n_samples_seen_)
+    fit.require(stored.ndim == 0 or len(np.unique(stored)) > 1, "stores one number of rows for each column")
     if stored.ndim == 0 and stored.dtype.kind in "fiu":
         stored = np.full(fit.p, stored)
     fit.require(stored.dtype.kind in "fiu", "stores no number of rows")

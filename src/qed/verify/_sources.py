@@ -45,6 +45,7 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     lacking = signed[above] - signed.T[above] if model.algorithm == "parallel" else B[above]
     objective = float(np.sum(lacking**2))
     near = NEAR * (size + 1)
+    off = NEAR * (size + 1) ** 0.5  # of a moment, which is squared
     if certificate.step != "rotation of the sources" or certificate.radius != 0 or certificate.curvature != 0:
         refuse(model, "it speaks of another step")
     require(
@@ -52,7 +53,7 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
         "what its equations lack is another",
         objective,
         certificate.objective,
-        near + 2 * (near * objective) ** 0.5,
+        off**2 + 2 * off * objective**0.5,
     )
     require(model, "the moments have another size", size, certificate.null_objective, near)
     if not objective <= certificate.gap + near or not certificate.rounding <= certificate.gap + near:

@@ -251,7 +251,8 @@ def _single_nodes(model: Any) -> Nodes:
     weight = np.where(inner, 0.0, tree.weighted_n_node_samples)
     left = np.asarray(tree.missing_go_to_left) != 0
     values = np.where(inner[:, None], 0.0, own)
-    return Nodes(feature, tree.threshold, left, {}, np.array([0, len(feature)]), values, weight, 1, np.zeros(1))
+    sets = {int(node): np.asarray(words) for node, words in zip(tree.by_set, tree.sets, strict=True)}
+    return Nodes(feature, tree.threshold, left, sets, np.array([0, len(feature)]), values, weight, 1, np.zeros(1))
 
 
 def _covers(nodes: Nodes, root: int, last: int) -> tuple[Array, Array]:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
+from qed.verify._category_sets import goes_left, orders, set_problem
 from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cut, mass_of
+from qed.verify._drawn_trees import check_drawn
+from qed.verify._forest_splits import looked_at
 from qed.verify._names import called
-from qed.verify._rows import read_data
+from qed.verify._rows import holds_categories, read_data
 from qed.verify._small_trees import can_compare, least_within
 from qed.verify._verdict import Verdict
 
@@ -64,6 +67,8 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
             model, f"a search is said to have proved {model.lower_bound_:.10g}, of trees that leave {objective:.10g}"
         )
     words = certificate.statement
+    if not _is_searched(model):
+        check_drawn(model, tree, rows.X, rows.sample, (paths, masses, limits))
     if certificate.is_greedy:
         words += _check_splits(model, tree, rows, paths, masses, limits)
     return Verdict(words, objective, max(objective - lower, 0.0), slack, certificate.gap)
@@ -127,7 +132,7 @@ def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
     n_nodes = len(tree.children_left)
     seen = np.zeros(n_nodes, dtype=np.int64)
     here, at = np.arange(len(rows.X)), np.zeros(len(rows.X), dtype=np.int64)
-    levels = []
+    levels, sets = [], _sets(model, tree, rows)
     while len(here):
         levels.append((here, at))
         seen[np.unique(at)] += 1
@@ -141,10 +146,30 @@ def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
             _refuse(model, "it asks about columns that are not there")
         value = rows.X[here, feature]
         is_left = np.where(np.isnan(value), tree.missing_go_to_left[at] == 1, value <= tree.threshold[at])
+        for node, words in sets.items():
+            own = at == node
+            is_left[own] = goes_left(words, value[own], tree.missing_go_to_left[node] == 1)
         at = np.where(is_left, left[inner], right[inner])
     if (seen != 1).any():
         _refuse(model, f"node {int(np.flatnonzero(seen != 1)[0])} is reached by no row")
     return levels
+
+
+def _sets(model: Any, tree: Any, rows: _Rows) -> dict[int, Array]:
+    """Return the sets of categories by node; columns of categories are asked about sets alone, and others never."""
+    by_set, sets = np.asarray(tree.by_set), np.asarray(tree.sets)
+    n_nodes, p = len(tree.children_left), rows.X.shape[1]
+    is_sound = by_set.shape == np.unique(by_set).shape and sets.shape == (len(by_set), 16)
+    if not is_sound or (len(by_set) and not (by_set.min() >= 0 and by_set.max() < n_nodes)):
+        _refuse(model, "its sets of categories are not those of its nodes")
+    inner = (tree.children_left >= 0) & (tree.feature >= 0) & (tree.feature < p)
+    asks = np.zeros(n_nodes, dtype=bool)
+    asks[by_set.astype(np.intp)] = True
+    if (asks & ~inner).any() or (holds_categories(model, p)[tree.feature[inner]] != asks[inner]).any():
+        _refuse(model, "it asks for the order of categories, or about numbers as if they were categories")
+    if (tree.threshold[asks] != 0).any():
+        _refuse(model, "a node that asks about categories has a threshold")
+    return dict(zip(by_set.tolist(), sets, strict=True))
 
 
 def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, Array]]) -> tuple[Array, _Limits]:
@@ -190,7 +215,8 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
                 )
             mass = mass_of(rows.sample.criterion, own, s[here], local, mean)
         masses[nodes] = mass
-        scale = np.ones(len(nodes)) if is_class else np.maximum(mass / weight, size**2 * NEAR)
+        rounded = np.minimum(64 * (count + 16) * UNIT / NEAR, 1.0)  # of shares, whose impurity is at most about one
+        scale = rounded if is_class else np.maximum(mass / weight, size**2 * NEAR)
         _compare(model, nodes, tree.impurity[nodes], mass / weight, scale, "impurity")
         _check_thresholds(model, tree, rows, here, at)
     return masses, limits
@@ -282,6 +308,17 @@ def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array
     here, at = here[inner], at[inner]
     if not len(here):
         return
+    sets = dict(zip(np.asarray(tree.by_set).tolist(), tree.sets, strict=True))
+    for node in set(sets) & set(np.unique(at).tolist()):
+        own = rows.X[here[at == node], tree.feature[node]]
+        wrong = set_problem(sets[node], own)
+        if wrong:
+            _refuse(model, f"node {node} {wrong}")
+    _check_sides(model, tree, rows, here, at)
+    by_threshold = ~np.isin(at, list(sets))
+    here, at = here[by_threshold], at[by_threshold]
+    if not len(here):
+        return
     nodes, local = np.unique(at, return_inverse=True)
     local = local.reshape(-1)
     value = rows.X[here, tree.feature[at]]
@@ -307,7 +344,13 @@ def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array
             f"the threshold {threshold[k]:.12g} of node {int(nodes[k])} in {what} does not part {low[k]:.12g} from {high[k]:.12g}"
             " as it should",
         )
-    has_missing = np.bincount(local, missing, minlength=len(nodes)) > 0
+
+
+def _check_sides(model: Any, tree: Any, rows: _Rows, here: Array, at: Array) -> None:
+    """See that missing values which no row of a node had go to the side of more rows."""
+    nodes, local = np.unique(at, return_inverse=True)
+    missing = np.isnan(rows.X[here, tree.feature[at]])
+    has_missing = np.bincount(local.reshape(-1), missing, minlength=len(nodes)) > 0
     more_left = tree.n_node_samples[tree.children_left[nodes]] > tree.n_node_samples[tree.children_right[nodes]]
     off = ~has_missing & ((tree.missing_go_to_left[nodes] == 1) != more_left)
     if off.any():
@@ -329,9 +372,11 @@ def _check_limits(model: Any, tree: Any, certificate: TreeCertificate, rows: _Ro
     if _is_searched(model):
         _check_searched(model, certificate, rows)
         return
-    looks_at = p if model.max_features is None else model.max_features_
+    looks_at = looked_at(model, p)
     if certificate.is_greedy and (model.splitter != "best" or looks_at < p):
         _refuse(model, "its splits were drawn, and are said to be the best ones")
+    if certificate.depth and holds_categories(model, p).any():
+        _refuse(model, "all trees of a depth are spoken of, and sets of categories were not compared")
     if certificate.depth not in (0, 1, 2):  # deeper trees are compared by nobody
         _refuse(
             model,
@@ -401,6 +446,7 @@ def _check_splits(
     lightest = model.min_weight_fraction_leaf * total
     is_absolute = rows.sample.criterion == "absolute_error"
     is_class = "classes_" in model.__dict__  # whose impurities are compared with one
+    by_category = holds_categories(model, p)
     for done, node in enumerate(inner):
         size = int(tree.n_node_samples[node])
         spent += size * p * (size if is_absolute else 1)
@@ -409,14 +455,25 @@ def _check_splits(
         here, at = levels[int(tree.depths[node])]
         own = here[at == node]
         sizes = float(max(np.abs(rows.sample.target[own]).max(), is_class))
-        least = least_of_one_cut(
-            rows.X[own], rows.sample.of(own), int(fewest), float(lightest), limits.of(int(node), sizes)
-        )
+        least = _least_left(rows, own, by_category, (int(fewest), float(lightest)), limits.of(int(node), sizes))
         left = masses[tree.children_left[node]] + masses[tree.children_right[node]]
         rounding = (size + 16) * UNIT * float(tree.weighted_n_node_samples[node]) if is_class else 0.0
         if not left <= least + 1e-8 * masses[node] + rounding:
             _refuse(model, f"another split of node {int(node)} leaves {least:.10g}, and its own leaves {left:.10g}")
     return ""
+
+
+def _least_left(
+    rows: _Rows, own: Array, by_category: Array, limits: tuple[int, float], directions: Directions | None
+) -> float:
+    """Return the least that a cut, or a set of categories, leaves of some rows."""
+    sample, X = rows.sample.of(own), rows.X[own]
+    if directions is not None:
+        directions = directions._replace(by_column=directions.by_column[~by_category])
+    least = least_of_one_cut(X[:, ~by_category], sample, *limits, directions)
+    for j in np.flatnonzero(by_category):
+        least = min(least, least_of_one_cut(np.column_stack(orders(X[:, j], sample)), sample, *limits))
+    return least
 
 
 def _refuse(model: Any, what: str) -> NoReturn:

@@ -17,10 +17,10 @@ namespace qed {
 inline constexpr Index kSortedRows = 64;  ///< below, comparing all rows is cheaper than going through all bins
 
 struct ForestRules {
-    Index first;         ///< number of the first tree
-    Index trees;         ///< how many
-    Index draws;         ///< rows drawn for each tree, with replacement; 0: all rows once
-    bool balances;       ///< whether classes are given equal weight within the rows of each tree
+    Index first;    ///< number of the first tree
+    Index trees;    ///< how many
+    Index draws;    ///< rows drawn for each tree, with replacement; 0: all rows once
+    bool balances;  ///< whether classes are given equal weight within the rows of each tree
     std::uint64_t seed;
 };
 
@@ -32,6 +32,8 @@ struct ForestTree {
     std::vector<double> values;              ///< by leaf, width of them: weights of classes, or what is predicted
     std::vector<double> weight;              ///< by leaf
     std::vector<double> importance;          ///< by column: decrease of impurity, as a share of all weight
+    std::vector<Index> by_set;               ///< inner nodes that ask whether a category is in a set
+    std::vector<std::uint32_t> sets;         ///< sixteen words for each
     std::vector<std::int32_t> leaf;          ///< by row of the table, where the tree has seen all of them: its leaf
 };
 
@@ -46,11 +48,11 @@ void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index c
 /// Trees as they are followed: nodes of all trees, children in pairs; that of a left child follows its own pair.
 struct PackedForest {
     Index columns = 0;
-    Index width = 0;                       ///< numbers a leaf
+    Index width = 0;  ///< numbers a leaf
     std::vector<PackedNode> nodes;
-    std::vector<std::uint32_t> leaf;       ///< by packed node: number of the leaf, within all trees
-    std::vector<Index> starts;             ///< first packed node of each tree, and their number
-    std::vector<std::uint32_t> sets;       ///< eight words for each node that looks at categories
+    std::vector<std::uint32_t> leaf;  ///< by packed node: number of the leaf, within all trees
+    std::vector<Index> starts;        ///< first packed node of each tree, and their number
+    std::vector<std::uint32_t> sets;  ///< eight words for each node that looks at categories
 };
 
 /// What is added up: width numbers of the leaf of each tree, into column tree % groups of rows × groups × width. Rows

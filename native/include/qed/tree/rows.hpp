@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "qed/machine/scratch.hpp"
+#include "qed/tree/categories.hpp"
 #include "qed/tree/node.hpp"
 #include "qed/tree/split.hpp"
 #include "qed/tree/tree.hpp"
@@ -34,6 +35,7 @@ struct TreeNode {
     Index start = 0, stop = 0, depth = 0;
     Index left = -1, right = -1;
     Index feature = -1;
+    Index set = -1;  ///< number of the categories that go left, where the column holds categories
     TreeCut cut;
     double threshold = 0.0, weight = 0.0, scale = 0.0;
     double low = -std::numeric_limits<double>::infinity();  ///< what the node may predict, where values rise or fall
@@ -48,6 +50,7 @@ struct TreeNode {
 struct TreeArena {
     std::vector<TreeNode> nodes;
     std::vector<double> values;
+    std::vector<CategorySet> sets;
 };
 
 class TreeRows {

@@ -49,6 +49,12 @@ struct TreeLimits {
     bool is_random;      ///< one random threshold a column instead of all
     std::uint64_t seed;
     const std::int8_t* monotone = nullptr;  ///< by column 1, -1 or 0: values rise, fall or are free; null: all are free
+    const std::uint8_t* by_category =
+        nullptr;  ///< by column whether it holds categories, from 0 to 254; null: none does
+
+    [[nodiscard]] bool is_by_set(Index column) const noexcept {
+        return by_category != nullptr && by_category[column] != 0;
+    }
 };
 
 /// Nodes in the order of a walk that goes left first; leaves have children of -1.
@@ -56,7 +62,9 @@ struct GrownTree {
     std::vector<Index> left, right, feature, rows;
     std::vector<double> threshold, impurity, weight, values;  ///< values: width a node
     std::vector<std::uint8_t> missing_left;
-    bool all_distinct = false;  ///< whether some column tells all rows apart
+    std::vector<Index> by_set;        ///< nodes that ask whether a category is in a set
+    std::vector<std::uint32_t> sets;  ///< sixteen words for each: categories that go left, and those that it has met
+    bool all_distinct = false;        ///< whether some column tells all rows apart
 };
 
 GrownTree grow_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits);

@@ -1,7 +1,7 @@
-"""Answers of factorisations, kernels and projections: what is defined of them, and what is only bounded.
+"""Answers of factorisations, kernels and projections.
 
-A random projection is linear: what it makes of the unit rows says what it makes of all others. The coordinates that a non-negative
-factorisation gives to rows are the end of a search, which no formula repeats: here they must be non-negative.
+Directions of a random projection are drawn anew from its seed. Codes are the end of a search: those of squared errors are held to
+the conditions of the best ones, those of other divergences are found anew by as many multiplicative steps.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Numbers, dense, refuse, require, table_of
+from qed.verify._answers._compare import Numbers, blocks_of, dense, refuse, require, table_of
 from qed.verify._completed import completed
+from qed.verify._factors import NAMES, multiplied_codes
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -64,21 +65,62 @@ def kernel_coordinates(model: Any, X: Array) -> Numbers:
 
 
 def drawn_map(model: Any, X: Any, told: Any) -> None:
-    """Compare with the map that unit rows show."""
+    """Compare with directions drawn anew from the seed."""
     rows, answers = table_of(model, X), dense(told)
-    own = dense(model.transform(np.eye(rows.shape[1])))
+    own = _directions(type(model).__name__, model, rows.shape[1])
     x = rows if isinstance(rows, np.ndarray) else rows.toarray()
     values = x.astype(EXTENDED) @ own
     size = np.abs(x.astype(EXTENDED)) @ np.abs(own) * 16
     require(model, "transform", Numbers(values, size), answers, terms=rows.shape[1], is_single=rows.dtype == np.float32)
 
 
+def _directions(kind: str, model: Any, p: int) -> Array:
+    """Draw directions as columns, shape (p, k), from the seed by definition."""
+    rng, k = np.random.default_rng(model.seed_), int(model.n_components_)
+    if kind == "GaussianRandomProjection":
+        return np.asarray(rng.standard_normal((k, p)).T / np.sqrt(k))
+    if kind == "SparseRandomProjection":
+        share = 1 / np.sqrt(p) if model.density == "auto" else float(model.density)
+        found = np.zeros((p, k))
+        for j in range(k):
+            place = np.flatnonzero(rng.random(p) < share)
+            found[place, j] = np.where(rng.random(len(place)) < 0.5, -1.0, 1.0) * np.sqrt(1 / (share * k))
+        return found
+    signs = np.where(rng.random(p) < 0.5, -1.0, 1.0)
+    q = 1 << max(p - 1, k - 1).bit_length()
+    kept = np.sort(rng.permutation(q)[:k])
+    common = np.bitwise_and.outer(np.arange(p), kept)  # an entry of Hadamard's matrix is the parity of common digits
+    odd = np.zeros(common.shape, dtype=bool)
+    while common.any():
+        odd ^= (common & 1).astype(bool)
+        common >>= 1
+    return np.asarray(np.where(odd, -1.0, 1.0) * signs[:, None] / np.sqrt(k))
+
+
 def factors(model: Any, X: Any, told: Any) -> None:
-    """See that coordinates are non-negative and finite, one for each component."""
+    """See that codes are non-negative, and the best ones: by their conditions, or after the same multiplicative steps."""
     rows, answers = table_of(model, X), dense(told)
-    good = answers.shape == (rows.shape[0], len(model.components_)) and answers.dtype.kind == "f"
+    H = np.asarray(model.components_, dtype=np.float64)
+    good = answers.shape == (rows.shape[0], len(H)) and answers.dtype.kind == "f"
     if not good or not (np.isfinite(answers) & (answers >= 0)).all():
         refuse(model, "transform")
+    beta = NAMES[model.beta_loss] if isinstance(model.beta_loss, str) else float(model.beta_loss)
+    strength = rows.shape[1] * float(model.alpha_W)
+    l1, l2 = strength * model.l1_ratio, strength * (1 - model.l1_ratio)
+    unit = 2.0**-24 if answers.dtype == np.float32 else 2.0**-53
+    steps = getattr(model, "transform_max_iter", None) or model.max_iter
+    for some, x in blocks_of(rows):
+        W = answers[some].astype(np.float64)
+        if beta == 2:
+            sizes = x @ H.T + W @ (H @ H.T) + l2 * W + l1
+            slope = W @ (H @ H.T) + l2 * W - x @ H.T + l1
+            near = 1e-6 * sizes + 64 * unit * H.shape[1] * (W @ np.abs(H @ H.T) + sizes)
+            good = np.where(W > 0, np.abs(slope), np.maximum(-slope, 0.0)) <= near
+        else:
+            own = multiplied_codes(x, H, beta, (l1, l2), steps)
+            good = np.abs(own - W) <= (1e-6 + 8 * unit) * own.max(axis=1, initial=0.0, keepdims=True)
+        if not good.all():
+            refuse(model, "transform")
 
 
 def shares_of_topics(model: Any, X: Any, told: Any) -> None:

@@ -10,6 +10,7 @@ from qed.verify._answers._agree import agreed
 from qed.verify._answers._compare import Labels, Numbers, both, dense, refuse, require, sigmoid, softmax, table_of
 from qed.verify._answers._entries import columns_of, places_of
 from qed.verify._boosting import leaf_of, trees_of
+from qed.verify._category_sets import goes_left
 from qed.verify._forest_nodes import levels_of, nodes_of
 from qed.verify._random_trees import usual_length
 from qed.verify._rows import EXTENDED
@@ -30,8 +31,11 @@ def _leaf_of_one(model: Any, X: Array) -> Array:
             return at
         here = at[open_]
         value = X[open_, tree.feature[here]]
-        goes_left = np.where(np.isnan(value), tree.missing_go_to_left[here] == 1, value <= tree.threshold[here])
-        at[open_] = np.where(goes_left, left[here], right[here])
+        is_left = np.where(np.isnan(value), tree.missing_go_to_left[here] == 1, value <= tree.threshold[here])
+        for node, words in zip(np.asarray(tree.by_set).tolist(), tree.sets, strict=True):
+            own = here == node
+            is_left[own] = goes_left(words, value[own], tree.missing_go_to_left[node] == 1)
+        at[open_] = np.where(is_left, left[here], right[here])
     return at
 
 
