@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sklearn
@@ -55,11 +56,21 @@ def test_battery_with_routing_on(kind: type) -> None:
     skip_if_it_lacks(kind.__module__)
     with sklearn.config_context(enable_metadata_routing=True):
         whole = kind in toys.ALL or kind.__name__ in WHOLE
-        for label, check in checks_for(instance(kind)):
+        for label, check in checks_for(_requesting(instance(kind))):
             if "pipeline_consistency" in label and not _weighs(kind):
                 continue  # scikit-learn's pipeline hands a weight to every score, and fails with its own PCA alike
             if whole or any(word in label for word in ROUTED):
                 check()
+
+
+def _requesting(model: Any) -> Any:
+    """Let the parts of a model ask for the weights that the checks pass to it."""
+    for part in model.get_params(deep=True).values():
+        for method in ("fit", "score"):
+            request = getattr(part, f"set_{method}_request", None)
+            if request is not None and "sample_weight" in inspect.signature(getattr(part, method)).parameters:
+                request(sample_weight=True)
+    return model
 
 
 def _weighs(kind: type) -> bool:

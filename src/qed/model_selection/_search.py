@@ -354,12 +354,12 @@ class SearchRun:
 
     def __init__(self, search: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> None:
         self.search = search
-        X, y = rows_and_targets(X, y, classifier=is_classifier(search.estimator))
         if not hasattr(search.estimator, "fit") or isinstance(search.estimator, type):
             raise InvalidParameter(
                 f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}. Pass an instance, such as"
                 " Ridge()."
             )
+        X, y = rows_and_targets(X, y, classifier=is_classifier(search.estimator))
         self.scorers, self.several = scorers_of(search.estimator, search.scoring)
         self.table = table_for(search, search.estimator, X, y, fit_params, self.scorers)
         require_error_score(search.error_score)
