@@ -1,4 +1,8 @@
-"""Groups without centres: merges from the bottom up, and dense rows."""
+"""Groups without centres: merges from the bottom up, dense rows, and cuts of a graph.
+
+Merges and core rows are compared with SciPy's; groups of every density and cuts by how many pairs of rows they put together or
+apart otherwise than the groups that were drawn, which must not be more than for scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +45,52 @@ def sparse_rows(data: Data, params: dict[str, Any]) -> Any:
     return [float(np.sum(counts < params["min_samples"]))]
 
 
+def apart(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Twenty groups that hardly overlap, and which rows belong to which."""
+    homes, group = 4.0 * rng.standard_normal((20, p)), rng.integers(0, 20, n)
+    return Data(homes[group] + rng.standard_normal((n, p)), group)
+
+
+def grouped(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """One less the adjusted Rand index of the groups found."""
+    model = model_of(library, "cluster", task)
+    given = (
+        {**params, "copy": True} if library == "sklearn" and task == "HDBSCAN" else params
+    )  # its default is announced to change
+
+    def run(X: Any, y: Any) -> float:
+        return _disagreement(y, model(**given).fit(X).labels_)
+
+    return run
+
+
+def _disagreement(truth: Any, found: Any) -> float:
+    counts = np.unique(np.stack([truth, found]), axis=1, return_counts=True)[1]
+    pairs, rows, columns, whole = (
+        float(np.sum(c * (c - 1.0)))
+        for c in (
+            counts,
+            np.unique(truth, return_counts=True)[1],
+            np.unique(found, return_counts=True)[1],
+            np.array([len(truth)]),
+        )
+    )
+    chance = rows * columns / whole
+    return 1.0 - (pairs - chance) / (0.5 * (rows + columns) - chance)
+
+
+def theirs(task: str, data: Data, params: dict[str, Any]) -> Any:
+    """The same in scikit-learn."""
+    return [grouped(task, "sklearn", params)(data.X, data.y)]
+
+
+def by_groups(name: str, title: str, shape: tuple[int, int], task: str, **params: Any) -> Problem:
+    return Problem(
+        name, title, shape, apart, task, params, "workflow", run=partial(grouped, task), expected=partial(theirs, task),
+        is_ceiling=True,
+    )  # fmt: skip
+
+
 def row(name: str, title: str, shape: tuple[int, int], k: int, task: str, **params: Any) -> Problem:
     run, expected = (dense, sparse_rows) if task == "DBSCAN" else (merges, heights)
     return Problem(
@@ -50,9 +100,16 @@ def row(name: str, title: str, shape: tuple[int, int], k: int, task: str, **para
 
 PROBLEMS = (
     row("ward-small", "AgglomerativeClustering 1000×10, ward", (1_000, 10), 5, "AgglomerativeClustering", linkage="ward"),
-    row("ward", "AgglomerativeClustering 5000×10, ward", (5_000, 10), 5, "AgglomerativeClustering", linkage="ward"),
-    row("average", "AgglomerativeClustering 5000×10, average", (5_000, 10), 5, "AgglomerativeClustering", linkage="average"),
-    row("single", "AgglomerativeClustering 5000×10, single", (5_000, 10), 5, "AgglomerativeClustering", linkage="single"),
+    *(
+        row(name, f"AgglomerativeClustering 15000×10, {name}", (15_000, 10), 20, "AgglomerativeClustering", linkage=name)
+        for name in ("ward", "average", "complete", "single")
+    ),
     row("dbscan-small", "DBSCAN 1000×3", (1_000, 3), 5, "DBSCAN", eps=0.5, min_samples=5),
     row("dbscan", "DBSCAN 200000×3", (200_000, 3), 10, "DBSCAN", eps=0.1, min_samples=10),
+    by_groups("hdbscan-small", "HDBSCAN 1000×5", (1_000, 5), "HDBSCAN"),
+    by_groups("hdbscan", "HDBSCAN 30000×5", (30_000, 5), "HDBSCAN"),
+    by_groups(
+        "cuts", "SpectralClustering 5000×10", (5_000, 10), "SpectralClustering", n_clusters=20, affinity="nearest_neighbors",
+        random_state=0,
+    ),
 )  # fmt: skip
