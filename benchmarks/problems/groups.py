@@ -46,8 +46,8 @@ def sparse_rows(data: Data, params: dict[str, Any]) -> Any:
 
 
 def apart(rng: np.random.Generator, n: int, p: int) -> Data:
-    """Twenty groups that hardly overlap, and which rows belong to which."""
-    homes, group = 4.0 * rng.standard_normal((20, p)), rng.integers(0, 20, n)
+    """Twenty groups that do not overlap, so that no tie decides, and which rows belong to which."""
+    homes, group = 12.0 * rng.standard_normal((20, p)), rng.integers(0, 20, n)
     return Data(homes[group] + rng.standard_normal((n, p)), group)
 
 
