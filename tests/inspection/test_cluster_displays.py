@@ -109,6 +109,7 @@ def test_steps_lead_from_one_start_to_the_fit(estimator):
         FitStepsDisplay.from_estimator(estimator, X, steps=(0, 1))
 
 
+@pytest.mark.covers("MIX-27")
 @pytest.mark.parametrize("structure", ["full", "tied", "diag", "spherical"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_ellipses_have_one_density_and_hold_their_share(structure, k):
@@ -136,6 +137,7 @@ def test_contours_of_other_gaussians():
         GaussianContourDisplay.from_estimator(joint, shares=(1.5,))
 
 
+@pytest.mark.covers("GEN-30")
 @pytest.mark.parametrize(
     "model",
     [
@@ -173,6 +175,7 @@ def test_posterior_is_prior_times_likelihood(pair, prior, data):
         PosteriorDisplay.from_pair(DirichletCategorical(), Dirichlet([1.0, 1.0, 1.0]), [0, 1, 2])
 
 
+@pytest.mark.covers("BAY-41")
 def test_bands_are_the_standard_deviations_of_the_model():
     x = np.sort(RNG.uniform(size=30))[:, None]
     y = 2 * x.ravel() + 0.1 * RNG.normal(size=30)
@@ -181,6 +184,13 @@ def test_bands_are_the_standard_deviations_of_the_model():
     mean, deviation = model.predict(display.x[:, None], return_std=True)
     np.testing.assert_array_equal(display.mean, mean)
     np.testing.assert_array_equal(display.deviation, deviation)
+    heights = sorted(
+        (float(ends[:, 1].min()), float(ends[:, 1].max()))
+        for band in display.bands_
+        for ends in [band.get_paths()[0].vertices]
+    )
+    wanted = [(float((mean - z * deviation).min()), float((mean + z * deviation).max())) for z in (2, 1)]
+    np.testing.assert_allclose(heights, sorted(wanted))
     assert display.x[0] < x.min() < x.max() < display.x[-1]
     with pytest.raises(InvalidData, match="one column"):
         PredictiveBandDisplay.from_estimator(model, X)
