@@ -411,7 +411,7 @@ TABLE: dict[str, Entry] = {
 # Classes that learn nothing which could be checked, and why; their fits carry Uncertified.
 CLAIMS_NOTHING: dict[str, str] = {
     "qed.preprocessing.BasisFunctions": "nothing is learnt, and the functions are the user's",
-    "qed.preprocessing.FunctionTransformer": "the function is the user's",
+    "qed.preprocessing.FunctionTransformer": "the function is the user's, and nothing is known about it",
 }
 
 
@@ -453,7 +453,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
     _require_columns(model, X)
     if entry is None:
         reason = CLAIMS_NOTHING[public_name(type(model))]
-        if type(model.__dict__.get("certificate_")) is not Uncertified:
+        if model.__dict__.get("certificate_") != Uncertified(reason):
             _refuse(model, f"carries a certificate, and its class claims nothing ({reason})")
         if not as_part:
             raise CertificateError(f"{type(model).__name__} claims nothing that could be verified: {reason}.")
