@@ -260,7 +260,7 @@ class _Node:
         """Compare the split of the node with all other cuts of its columns."""
         tree, node = self.grown.tree, self.node
         least, way = -np.inf, self.splits.directions
-        own, feature = None, int(tree.feature[node])
+        own, left, feature = None, None, int(tree.feature[node])
         if feature >= 0:
             if feature not in columns:
                 return "looks at a column that it may not look at, or that was not drawn for it"
@@ -273,6 +273,10 @@ class _Node:
             direction = 0 if way is None else way[found][:, None, None]
             gain, doubt, surely, _ = self._gains(lefts, direction)
             least = max(least, float(np.where(surely, gain - doubt, -np.inf).max(initial=-np.inf)))
+            if left is not None and node not in tree.sets and not self.splits.by_category[found[0]]:
+                alike = surely & (lefts.slope == left.slope) & (lefts.curvature == left.curvature)
+                if self.doubt == (0.0, 0.0) and self._has_earlier(found, alike):
+                    return "parts its rows as an earlier bin or column does"
         if own is None:
             return Best(least - self.base - self.near, -np.inf)
         if not own >= least:
@@ -282,6 +286,22 @@ class _Node:
         if node not in tree.sets and not self._is_first(columns, feature):
             return "parts its rows as an earlier bin or column does"
         return Best(least - self.base - self.near, own - self.base + self.near)
+
+    def _place(self) -> tuple[int, bool, int]:
+        """Return column, side of missing values and bin of the split."""
+        tree, feature = self.grown.tree, int(self.grown.tree.feature[self.node])
+        threshold, ends = tree.threshold[self.node], self.splits.ends[feature]
+        place = len(ends) - 1 if np.isinf(threshold) else int(np.searchsorted(ends, threshold, "right")) - 1
+        has_missing = bool((self.splits.bins[self.own, feature] == MISSING).any())
+        return feature, has_missing and bool(tree.missing_left[self.node]), place
+
+    def _has_earlier(self, columns: Array, alike: Array) -> bool:
+        """Tell whether one of some cuts that sum up to the same is looked at before the split: the first is taken."""
+        feature, side, place = self._place()
+        many = alike.shape[2]
+        order = (columns[:, None, None] * 2 + np.arange(2)[:, None]) * many + np.arange(many)
+        near = (columns // GROUPED == feature // GROUPED)[:, None, None]
+        return bool((alike & near & (order < (feature * 2 + side) * many + place)).any())
 
     def _goes_left(self) -> Array:
         here, at = self.grown.levels[int(self.grown.depth[self.node]) + 1]
@@ -320,12 +340,8 @@ class _Node:
             yield Side(*sides), np.array([j])
 
     def _is_first(self, columns: Array, feature: int) -> bool:
-        """Tell whether no earlier cut parts the rows alike: of equal ones the first is taken."""
-        splits, tree, left = self.splits, self.grown.tree, self._goes_left()
-        threshold, ends = tree.threshold[self.node], splits.ends[feature]
-        place = len(ends) - 1 if np.isinf(threshold) else int(np.searchsorted(ends, threshold, "right")) - 1
-        has_missing = bool((splits.bins[self.own, feature] == MISSING).any())
-        mine = (feature, has_missing and bool(tree.missing_left[self.node]), place)
+        """Tell whether no earlier cut parts the rows alike, where sums are rounded: the first is taken."""
+        splits, left, mine = self.splits, self._goes_left(), self._place()
         way = np.zeros(splits.rows.X.shape[1]) if splits.directions is None else splits.directions
         free = (way[columns] == 0) | (columns == feature)  # other columns may part the rows against their direction
         free &= columns // GROUPED == feature // GROUPED
