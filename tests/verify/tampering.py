@@ -385,14 +385,17 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
 
 
 def _is_rounding(subject: Subject, change: Change, before: Any) -> bool:
-    """Tell whether a stated objective was moved by no more than the rounding with which the checker computes it."""
-    if change.path != (("attribute", "certificate_"), ("attribute", "objective")) or not isinstance(
-        change.value, float
-    ):
+    """Tell whether a number that the checker computes itself was moved by no more than the rounding of that computation.
+
+    These are the objective and, of an ascent, what the next step gains (a difference of two objectives) and how far it goes, which
+    is stated in units of the deviations of the parameters and computed to nine digits.
+    """
+    if change.path[:-1] != (("attribute", "certificate_"),) or not isinstance(change.value, float):
         return False
-    data = subject.data
-    verdict = qed.verify(subject.model, data.X, data.y, data.weight)
-    return bool(abs(change.value - before) <= getattr(verdict, "rounding", 0.0))
+    data, name = subject.data, change.path[-1][1]
+    rounding = getattr(qed.verify(subject.model, data.X, data.y, data.weight), "rounding", 0.0)
+    allowed = {"objective": rounding, "gain": 4 * rounding, "displacement": 1e-8}.get(name, -1.0)
+    return bool(abs(change.value - before) <= allowed)
 
 
 def _is_within_its_gap(subject: Subject, model: Any, change: Change) -> bool:

@@ -107,7 +107,8 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     _require_close(model, certificate, distance, rounding)
     doubt = 1e-12 * float(np.sum(reach**2)) + rounding
     _require_objective(model, certificate, objective, doubt)
-    _require_residuals(model, point.squares, certificate.gap + doubt)
+    # a fit tells those about its best intercept
+    _require_residuals(model, point.squares, certificate.gap + doubt + np.asarray(off + off_slack, dtype=np.float64))
     if not prior.any():
         known = certificate.fingerprint.spread_doubt  # what is left of rows that were forgotten
         forgotten = 0.0 if known is None else float(np.sum(known[rows.p :]))
@@ -311,7 +312,7 @@ def _require_close(model: Estimator, certificate: LeastSquaresCertificate, dista
         raise CertificateError(msg)
 
 
-def _require_residuals(model: Any, squares: Array, near: float) -> None:
+def _require_residuals(model: Any, squares: Array, near: Array) -> None:
     """Compare the residuals that standard errors are computed from, as closely as the objective."""
     stored = np.atleast_1d(np.asarray(model.squared_residuals_, dtype=EXTENDED))
     if stored.shape != squares.shape or not (np.abs(stored - squares) <= OBJECTIVE * squares + near).all():
