@@ -51,7 +51,9 @@ def _plain(rng: Any, X: Any, centred: bool) -> Iterator[Judged]:
     share = mpf(float(getattr(model, "shrinkage_", getattr(model, "shrinkage", 0.0))))
     if isinstance(model, LedoitWolf | OAS):
         true = _share(model, X, mean, S)
-        yield Judged(repr(model), 1e-6 if true is None else 1e-7, float(abs(share - (share if true is None else true))), "share")
+        yield Judged(
+            repr(model), 1e-6 if true is None else 1e-7, float(abs(share - (share if true is None else true))), "share"
+        )
     level = sum(S[j, j] for j in range(p)) / p
     length = [sqrt(S[j, j]) for j in range(p)]
     size = max(level, max((x * x for x in length), default=mpf(0)))

@@ -215,7 +215,10 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
     t = t[:, 0]
     if loss == "log_loss":
         value = np.logaddexp(0, -y * t)
-        p, rest = np.exp(-np.logaddexp(0, y * t)), np.exp(-value)  # of the other label and of its own: neither is one minus
+        p, rest = (
+            np.exp(-np.logaddexp(0, y * t)),
+            np.exp(-value),
+        )  # of the other label and of its own: neither is one minus
         slope, bend = -y * p, p * rest
     elif loss == "exponential":
         value = np.exp(-y * t)

@@ -244,7 +244,9 @@ def codes(model: Any, X: Any, told: Any) -> None:
             wanted = x @ D.T
             size = np.maximum((wanted if model.positive_code else np.abs(wanted)) - alpha, 0.0)
             good = np.abs(U - np.where(wanted < 0, -size, size)) <= near
-        elif given:  # sweeps may end before the best codes: what they lack is bounded by a dual point, and stated by the fit
+        elif (
+            given
+        ):  # sweeps may end before the best codes: what they lack is bounded by a dual point, and stated by the fit
             lacks = lacking(x, D, U, float(alpha), positive=model.positive_code)[:, None]
             good = lacks <= model.certificate_.gap + near * length
         else:
