@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpmath import det, exp, loggamma, log, matrix, mp, mpf, pi
+from mpmath import det, exp, log, loggamma, matrix, mp, mpf, pi
 from tests.truth.judged import Judged, fitted, ones, table, weights
 
 from qed.mixture import BernoulliMixture, CategoricalMixture, GaussianMixture, PoissonMixture

@@ -25,8 +25,8 @@ class InnerProducts:
         n, farthest = len(D), float(np.max(D, initial=0.0))
         if farthest > 0 and not NEAREST <= farthest <= 1 / NEAREST:
             raise InvalidData(
-                f"Rows are {farthest:.3g} apart at most, and the strain is made of fourth powers of distances, which float64 does not"
-                " hold there. Divide the columns, or the distances, by a constant."
+                f"Rows are {farthest:.3g} apart at most, and the strain is made of fourth powers of distances, which float64 does"
+                " not hold there. Divide the columns, or the distances, by a constant."
             )
         self._mean = np.empty(n)  # of a row of squares
         fourth = 0.0

@@ -1,9 +1,9 @@
 """Splits of histogram boosting, checked: no other cut of the binned columns gains more, and no leaf could have been split.
 
-Slopes and curvatures are rounded to whole numbers once for each tree, as the fit does it, so that sums over bins are compared as they
-stand; a row whose number lies next to the middle of two whole ones is charged with one unit. The growth of each tree is then followed:
-the node that gains most must be split first, until a limit is reached or nothing is gained. Nodes are looked at up to a budget of
-values over all trees, the largest first; the verdict says how many.
+Slopes and curvatures are rounded to whole numbers once for each tree, as the fit does it, so that sums over bins are compared as
+they stand; a row whose number lies next to the middle of two whole ones is charged with one unit. The growth of each tree is then
+followed: the node that gains most must be split first, until a limit is reached or nothing is gained. Nodes are looked at up to a
+budget of values over all trees, the largest first; the verdict says how many.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ class BoostedSplits:
         self.by_category = holds_categories(model, p)
         self.features = max(1, int(np.ceil(model.max_features * p)))
         self.places = min(max((len(ends) for ends in self.ends), default=1) + 1, PLACES)
-        self.chosen = self._afforded(trees, n, p)
+        self.chosen = self._afforded(trees, n)
         self.looked = Looked()
 
-    def _afforded(self, trees: list[Any], n: int, p: int) -> list[Array]:
+    def _afforded(self, trees: list[Any], n: int) -> list[Array]:
         """Return the nodes of each tree that are looked at: the largest of all trees that a budget of values allows."""
         sizes = [_sizes(tree, n) for tree in trees]
         flat = np.concatenate(sizes)
@@ -256,7 +256,7 @@ class _Node:
         perhaps = is_large & (bends >= LEAST_CURVATURE * (1 - ROUNDING) - curvature) & (rises >= -off)
         return gain, doubt, surely, perhaps
 
-    def judged(self, columns: Array) -> Best | str:
+    def judged(self, columns: Array) -> Best | str:  # noqa: PLR0911  one line for each thing that may be wrong
         """Compare the split of the node with all other cuts of its columns."""
         tree, node = self.grown.tree, self.node
         least, way = -np.inf, self.splits.directions

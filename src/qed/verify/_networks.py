@@ -108,14 +108,14 @@ def _require_silence(model: Any, layers: list[Array], rows: Rows) -> None:
         silent = highest[k] < -SILENT * size[k]
         if silent.any():  # those that were set to zero stand at zero exactly
             raise CertificateError(
-                f"A unit of hidden layer {k} of this {type(model).__name__} has weights, and no row reaches it: a fit sets such weights"
-                " to zero. The model was changed after the fit, or the data are others."
+                f"A unit of hidden layer {k} of this {type(model).__name__} has weights, and no row reaches it: a fit sets such"
+                " weights to zero. The model was changed after the fit, or the data are others."
             )
         idle = ~layers[2 * k].any(axis=0) & (layers[2 * k + 1] == 0)
         if layers[2 * k + 2][idle].any():
             raise CertificateError(
-                f"A unit of hidden layer {k} of this {type(model).__name__} is always zero, and weights lead on from it. The model was"
-                " changed after the fit."
+                f"A unit of hidden layer {k} of this {type(model).__name__} is always zero, and weights lead on from it. The model"
+                " was changed after the fit."
             )
 
 

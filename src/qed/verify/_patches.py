@@ -132,9 +132,10 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa:
     allowed = 1e-9 * size * len(values) + (tolerance * size if model.embedding_.dtype == np.float32 else 0.0)
     if not abs(model.reconstruction_error_ - objective) <= SMALL * abs(objective) + allowed:
         refuse(model, f"its reconstruction error is {objective:.6g}, and it says {model.reconstruction_error_:.6g}")
-    if measure.n <= LARGE:
-        if not objective <= known.sum() + SMALL * abs(objective) + allowed + 1e-10 * size * len(values):
-            refuse(model, "there are eigenvectors with smaller eigenvalues")
+    if measure.n <= LARGE and not objective <= known.sum() + SMALL * abs(objective) + allowed + 1e-10 * size * len(
+        values
+    ):
+        refuse(model, "there are eigenvectors with smaller eigenvalues")
     return Found("reconstruction error", model.reconstruction_error_, residual)
 
 
@@ -198,9 +199,8 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     if measure.n <= LARGE:
         best = np.sort(np.linalg.eigvalsh(matrix - 2 * np.outer(first, first)))[::-1][: len(values)]
     _require_settled(model, V, image, best, 1.0, measure.rows)
-    if measure.n <= LARGE:
-        if not values.sum() >= best.sum() - 10 * tolerance * len(values):
-            refuse(model, "there are eigenvectors with larger eigenvalues")
+    if measure.n <= LARGE and not values.sum() >= best.sum() - 10 * tolerance * len(values):
+        refuse(model, "there are eigenvectors with larger eigenvalues")
     objective = float(np.sum(np.maximum(1 - values, 0.0)))
     size = 1e-6 * len(values) + (10 * tolerance / 1e-6 * 1e-2 if model.embedding_.dtype == np.float32 else 0.0)
     return Found("sum of eigenvalues", objective, residual, size)

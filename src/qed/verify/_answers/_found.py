@@ -185,8 +185,8 @@ def rows_of_components(model: Any, X: Array) -> Numbers:
 def lacking(x: Array, D: Array, U: Array, alpha: float, *, positive: bool) -> Array:
     """Bound, row by row, by how much other codes lower the objective of the lasso: by the best of three dual points.
 
-    These are what is left of a row; that, moved to where the atoms in use correlate with it by alpha; and what no atom reaches: each
-    shrunk until no atom correlates by more.
+    These are what is left of a row; that, moved to where the atoms in use correlate with it by alpha; and what no atom reaches.
+    Each is shrunk until no atom correlates by more.
     """
     wide, atoms = x.astype(EXTENDED), D.astype(EXTENDED)
     rest = wide - U.astype(EXTENDED) @ atoms
