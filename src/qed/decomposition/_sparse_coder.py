@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.certificates import DualityGapCertificate, ExactCertificate
 from qed.core import KW_ONLY, Array, InvalidParameter, Matrix, NonNegative, PositiveInt, fitted, param
+from qed.core._memory import require_memory
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.decomposition import _dictionary_learning as whole
@@ -69,6 +70,7 @@ class SparseCoder(SparseCoding, requires_fit=False):
 
     def _atoms(self, columns: int) -> Array:
         if self.dictionary is None:
+            require_memory(8 * columns * columns, f"{columns} unit vectors", "Pass a dictionary of fewer atoms.")
             return np.eye(columns)
         given: Any = self.dictionary
         D = np.ascontiguousarray(given, dtype=np.float64)

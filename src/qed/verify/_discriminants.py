@@ -157,6 +157,9 @@ def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array
         squares = np.einsum("jr,jr->r", between.astype(np.float64) @ T, T)
     total = squares.sum()  # directions stand in the order of their shares
     wanted = len(model.explained_variance_ratio_)
+    most = min(len(prior) - 1, len(scale)) if model.n_components is None else int(model.n_components)
+    if not min(most, T.shape[1]) <= wanted <= most:
+        refuse(model, f"it states the shares of {wanted} directions, and {min(most, T.shape[1])} are kept")
     true = np.zeros(wanted)
     true[: len(squares)] = (squares / total if total > 0 else np.zeros_like(squares))[:wanted]
     doubt = 1e-7 + 64 * near * float(reach.max()) ** 2 / max(abs(total), 1e-300) + (model.tol**2 * len(prior))
