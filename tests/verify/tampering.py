@@ -352,6 +352,8 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         before = _MISSING
     if before is not _MISSING and alike(before, change.value) and type(before) is type(change.value):
         return None  # no change
+    if isinstance(before, Estimator) and _is_same_template(model, change, before):
+        return None  # a fitted model in the place of a parameter: it is copied without what it learnt
     model = put(model, change.path, copy.deepcopy(change.value))
     found = _verified(model, subject.data)
     if found == "accepted" and (_is_weaker(change, before) or _is_rounding(subject, change, before)):
@@ -382,6 +384,17 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
     )  # whose order does not matter
     is_same = is_same or _asks_a_copy(subject, change)
     return None if is_same or _is_cached(subject.model, change.path) else "accepted, and answers the same"
+
+
+def _is_same_template(model: Any, change: Change, before: Any) -> bool:
+    """Tell whether a parameter of a part is another instance of the same class with the same parameters."""
+    at, is_parameter = model, False
+    for step in change.path:
+        is_parameter |= isinstance(at, Estimator) and step[0] == "attribute" and step[1] in at._fields
+        at = _get(at, step)
+    if not is_parameter or type(before) is not type(change.value):
+        return False
+    return alike(before.get_params(deep=False), change.value.get_params(deep=False))
 
 
 def _is_rounding(subject: Subject, change: Change, before: Any) -> bool:
