@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LARGEST_RATE = 1e18  # of a count that 64 bits hold
 
+
 class Kind(Protocol):
     """A distribution of independent columns, with a conjugate prior."""
 
