@@ -82,7 +82,7 @@ class Grown(NamedTuple):
 
     tree: Any
     levels: list[tuple[Array, Array]]  # rows, and where they are
-    count: Array  # of rows, by node
+    counts: Array  # of rows, by node
     depth: Array
     low: Array
     high: Array
@@ -132,7 +132,7 @@ class BoostedSplits:
         inner = tree.feature >= 0
         numbers = Numbers.of(slope, curvature, counts, is_fine=self.directions is not None)
         gains, some = np.full(len(inner), -np.inf), self.chosen[number]
-        may = grown.count >= 2 * model.min_samples_leaf
+        may = grown.counts >= 2 * model.min_samples_leaf
         if model.max_depth is not None:
             may &= grown.depth < model.max_depth
         open_, met = ~inner & may, self._met(tree)
