@@ -87,7 +87,7 @@ def test_impurities_of_two_labels():
     for curve in (entropy, gini, error):
         assert curve[0] == curve[-1] == 0
         assert curve.argmax() == len(p) // 2
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()][0] == "entropy (bits)"
+    assert next(text.get_text() for text in display.ax_.get_legend().get_texts()) == "entropy (bits)"
     assert list(ImpurityDisplay.from_criteria(["gini"]).lines_) == ["gini"]
     with pytest.raises(InvalidParameter, match="list of names"):
         ImpurityDisplay.from_criteria(["variance"])

@@ -106,7 +106,11 @@ def test_words_and_mixed_columns():
     assert np.all(np.abs(again.class_prior_ - mixed.class_prior_) <= SIGMAS * np.sqrt(0.25 / N))
     for kind, ours, found in zip(mixed.kinds_, mixed.parameters_, again.parameters_, strict=True):
         rows = N * mixed.class_prior_[:, None] / 1.2
-        spread = np.sqrt(ours * (1 - ours)) if kind in ("categorical", "bernoulli") else np.sqrt(2) * np.maximum(ours[:, -1:], 1)
+        spread = (
+            np.sqrt(ours * (1 - ours))
+            if kind in ("categorical", "bernoulli")
+            else np.sqrt(2) * np.maximum(ours[:, -1:], 1)
+        )
         assert np.all(np.abs(found[:, : ours.shape[1]] - ours) <= SIGMAS * spread / np.sqrt(rows) + 1e-3)
 
 

@@ -142,4 +142,3 @@ def class_codes(chunk: Chunk, n_classes: int) -> NDArray[np.int64]:
             f"Class numbers must be integers from 0 to {n_classes - 1}, got {float(given[row])!r} in row {row}."
         )
     return given.astype(np.int64)
-

@@ -40,6 +40,8 @@ from qed.data._finite import raise_not_finite
 from qed.data._kernels import UNIT
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from qed.data._chunk import Chunk
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]

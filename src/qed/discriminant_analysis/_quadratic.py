@@ -20,7 +20,6 @@ from qed.core import (
 )
 from qed.core._posterior import PosteriorClassifier, by_rows, given_shares
 from qed.core._threads import one_blas_thread
-from qed.data import ClassMoments
 from qed.discriminant_analysis._axes import CIRCLE, Axes
 from qed.discriminant_analysis._covariances import (
     class_covariances,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from qed.core import FitData
+    from qed.data import ClassMoments
 
 
 ALIKE = 1e3  # largest ratio of deviations of columns for which a covariance is taken apart as it is

@@ -28,8 +28,8 @@ from qed.inspection._games import shapley_weights as shapley_weights
 from qed.inspection._games import weighted_voting_game as weighted_voting_game
 from qed.inspection._gaussian_contours import ClassDensityDisplay as ClassDensityDisplay
 from qed.inspection._gaussian_contours import GaussianContourDisplay as GaussianContourDisplay
-from qed.inspection._impurity_curves import ImpurityDisplay as ImpurityDisplay
 from qed.inspection._importance import permutation_importance as permutation_importance
+from qed.inspection._impurity_curves import ImpurityDisplay as ImpurityDisplay
 from qed.inspection._loss_curve import LossCurveDisplay as LossCurveDisplay
 from qed.inspection._norm_ball import NormBallDisplay as NormBallDisplay
 from qed.inspection._partial_dependence import partial_dependence as partial_dependence

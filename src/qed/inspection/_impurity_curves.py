@@ -45,7 +45,9 @@ class ImpurityDisplay:
         self.curves = {name: np.asarray(curve, np.float64) for name, curve in curves.items()}
         inside = self.share.ndim == 1 and np.all((self.share >= 0) & (self.share <= 1))
         if not inside or any(curve.shape != self.share.shape for curve in self.curves.values()):
-            raise InvalidData("Impurities are drawn over shares in [0, 1], with one value of each curve at every share.")
+            raise InvalidData(
+                "Impurities are drawn over shares in [0, 1], with one value of each curve at every share."
+            )
 
     @classmethod
     def from_criteria(cls, criteria: Any = tuple(CRITERIA), *, ax: Any = None) -> Self:
@@ -65,7 +67,9 @@ class ImpurityDisplay:
         """
         unknown = [name for name in criteria if name not in CRITERIA]
         if unknown or isinstance(criteria, str):
-            raise InvalidParameter(f"criteria must be a list of names among {', '.join(CRITERIA)}, got {criteria!r:.100}.")
+            raise InvalidParameter(
+                f"criteria must be a list of names among {', '.join(CRITERIA)}, got {criteria!r:.100}."
+            )
         share = np.linspace(0.0, 1.0, POINTS)
         both = np.column_stack([share, 1 - share])
         return cls(share=share, curves={name: impurity(both, name) for name in criteria}).plot(ax)
@@ -85,7 +89,9 @@ class ImpurityDisplay:
         """
         self.ax_, self.figure_ = _canvas.axes(ax, size=(5.6, 3.8))
         self.lines_ = {
-            name: self.ax_.plot(self.share, curve, color=_canvas.CURVES[at % len(_canvas.CURVES)], label=CRITERIA.get(name, name))[0]
+            name: self.ax_.plot(
+                self.share, curve, color=_canvas.CURVES[at % len(_canvas.CURVES)], label=CRITERIA.get(name, name)
+            )[0]
             for at, (name, curve) in enumerate(self.curves.items())
         }
         self.ax_.set(xlabel="share of one of two labels", ylabel="impurity", xlim=(0.0, 1.0), ylim=(0.0, None))

@@ -81,7 +81,8 @@ class BernoulliNB(LinearCounts, Generative, positive_only=False):
     def _draw(self, code: Any, stream: Generator) -> Array:
         """Draw zeros and ones; with a bound above zero, that bound and one more, which are read as zeros and ones."""
         present = np.exp(self.feature_log_prob_)
-        return (stream.random((len(code), present.shape[1])) < present[code]) + float(self.binarize or 0.0)
+        drawn = stream.random((len(code), present.shape[1])) < present[code]
+        return np.asarray(drawn + float(self.binarize or 0.0))
 
     def _learn(self, moments: ClassSums, classes: Array) -> None:
         share = self._learn_classes(moments, classes)

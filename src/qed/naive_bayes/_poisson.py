@@ -104,4 +104,4 @@ class PoissonNB(LinearCounts, Generative):
         return super()._comparable(rows)  # which looks for what is not finite
 
     def _draw(self, code: Any, stream: Generator) -> Array:
-        return stream.poisson(self.rates_[code])
+        return np.asarray(stream.poisson(self.rates_[code]))
