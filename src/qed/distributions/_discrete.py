@@ -156,7 +156,7 @@ class Categorical(Distribution):
     def _fit(cls, x: Array, s: Array) -> Self:
         most = float(counts(x, "Categorical.fit").max())
         require_memory(
-            32 * (most + 1), f"Probabilities of {most + 1:.3g} categories", "Number the categories from 0 on."
+            32 * int(most + 1), f"Probabilities of {most + 1:.3g} categories", "Number the categories from 0 on."
         )
         return cls(np.bincount(x.astype(np.intp), s) / s.sum())
 

@@ -110,7 +110,7 @@ def bootstrap_estimate(
     >>> x = np.arange(20.0)[:, None]
     >>> found = bootstrap_estimate(LinearRegression(), x, 2 * x.ravel() + np.cos(9 * x.ravel()), random_state=0)
     >>> found.value.round(1).tolist(), found.standard_error.round(1).tolist()
-    ([2.0, 0.0], [0.0, 0.3])
+    ([2.0, 0.1], [0.0, 0.3])
     """
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer) or n_resamples < 2:
         raise InvalidParameter(f"bootstrap_estimate: n_resamples must be a whole number >= 2, got {n_resamples!r}.")
