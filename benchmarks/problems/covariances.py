@@ -68,13 +68,13 @@ def least(data: Data, params: dict[str, Any]) -> Any:
 
 
 def robust(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
-    """The location, which the rows far away would move by one."""
+    """Whether the location is off by one, as the rows far away would move it."""
     kind = model_of(library, "covariance", name)
-    return lambda X, _: np.round(kind(**params).fit(X).location_ / 2)
+    return lambda X, _: float(np.abs(kind(**params).fit(X).location_).max() >= 1)
 
 
-def middle(data: Data, _: dict[str, Any]) -> Any:
-    return np.zeros(data.X.shape[1])
+def middle(*_: Any) -> Any:
+    return [0.0]
 
 
 def shrunk(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:

@@ -31,7 +31,9 @@ def _error(model: Any, X: Any, y: Any) -> float:
 def learnt(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
     """A function of table and target: fit on the first half, and the error on the other; or predictions alone, after one fit."""
     name, _, only = task.partition(" ")
-    make = partial(model_of(library, "ensemble", name), **{"random_state": 0, **params})
+    kind = model_of(library, "ensemble", name)
+    jobs = {"n_jobs": -1} if library != "qed" and "n_jobs" in kind.__init__.__code__.co_varnames else {}  # all threads
+    make = partial(kind, **{"random_state": 0, **params}, **jobs)
     kept: list[Any] = []
 
     def run(X: Any, y: Any) -> float:
