@@ -91,7 +91,8 @@ class Problem:
     expected: Callable[[Data, dict[str, Any]], Any] | None = None
     peers: tuple[str, ...] = ()  # rivals, beside those with scikit-learn's names, whose package `run` knows
     is_ceiling: bool = False  # whether a result below the expected one is as good
-    reference: str | None = None  # a rival whose results for other seeds say what is expected
+    reference: str | None = None  # a rival whose results for other seeds say what is expected,
+    same_seed: bool = False  # or its result for the same one
 
     def data(self, scale: float = 1.0) -> Data:
         n, p = (

@@ -160,7 +160,7 @@ PROBLEMS = (
         for task, shapes in {
             "OPTICS": ((1_000, 5), (10_000, 5)),
             "MeanShift": ((500, 2), (5_000, 2)),
-            "Birch": ((1_000, 10), (50_000, 10)),
+            "Birch": ((1_000, 10), (5_000, 10)),
         }.items()
         for size, (n, p) in zip(("small", "large"), shapes, strict=True)
     ),

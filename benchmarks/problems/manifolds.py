@@ -77,13 +77,6 @@ def lowered(task: str, left: str, library: str, params: dict[str, Any]) -> Calla
     return lambda X, _: float(getattr(model(**params).fit(X), left))
 
 
-def rival(task: str, left: str, data: Data, params: dict[str, Any]) -> Any:
-    """The same in scikit-learn."""
-    import sklearn.manifold
-
-    return [float(getattr(getattr(sklearn.manifold, task)(**params).fit(data.X), left))]
-
-
 def distances(data: Data, params: dict[str, Any]) -> Any:  # noqa: ARG001  the form of an expectation
     """Points of classical scaling: the largest eigenvectors of all products."""
     X = data.X - data.X.mean(axis=0)
@@ -126,8 +119,8 @@ def by_descent(
     name: str, title: str, shape: tuple[int, int], task: str, left: str, make: Any = sheet, **params: Any
 ) -> Problem:
     return Problem(
-        name, title, shape, make, task, params, "workflow", run=partial(lowered, task, left),
-        expected=partial(rival, task, left), is_ceiling=True, peers=("intelex",) if task == "TSNE" else (),
+        name, title, shape, make, task, params, "workflow", run=partial(lowered, task, left), reference="scikit_learn",
+        same_seed=True, is_ceiling=True, peers=("intelex",) if task == "TSNE" else (),
     )  # fmt: skip
 
 
