@@ -33,7 +33,7 @@ from qed.manifold import (
     tsne_divergence,
 )
 from qed.manifold._fuzzy_graph import fuzzy_graph
-from qed.manifold._kernels import membership_similarities, perplexity_similarities
+from qed.manifold._kernels import Edges, membership_similarities, perplexity_similarities, tsne_gradient
 from qed.manifold._neighborhoods import Space
 from qed.metrics import euclidean_distances
 
@@ -223,8 +223,34 @@ def test_the_divergence_falls_and_is_no_worse_than_that_of_scikit_learn():
 def test_boxes_push_nearly_like_single_points():
     X = load_digits().data[:400]
     exact = TSNE(random_state=0, method="exact", max_iter=250, perplexity=20).fit(X)
-    boxes = TSNE(random_state=0, max_iter=250, perplexity=20).fit(X)
-    assert boxes.certificate_.trustworthiness > exact.certificate_.trustworthiness - 0.02
+    for method in ("barnes_hut", "interpolation"):
+        model = TSNE(random_state=0, method=method, max_iter=250, perplexity=20).fit(X)
+        assert model.certificate_.trustworthiness > exact.certificate_.trustworthiness - 0.02
+
+
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("width", [1e-4, 1.0, 7.0, 60.0])
+def test_a_grid_pushes_like_all_pairs(d, width):
+    """Interpolated by cubic splines at most 0.4 apart; a far outlier leaves the points to boxes."""
+    rng = np.random.default_rng(1)
+    Y = width * rng.random((1500, d))
+    none = Edges(np.zeros(1501, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    away = Y[:, None] - Y
+    inverse = 1.0 / (1.0 + (away**2).sum(axis=2))
+    total = inverse.sum() - len(Y)
+    forces = -4.0 * np.einsum("ij,ijk->ik", inverse**2, away) / total
+    value, gradient = tsne_gradient(none, Y, 0.5, by_grid=True)
+    assert value == pytest.approx(np.log(total), abs=0.01)
+    assert np.linalg.norm(gradient - forces) < 0.01 * np.linalg.norm(forces)
+    Y[0] = 1e7
+    far = tsne_gradient(none, Y, 0.5, by_grid=True)[1]
+    assert np.array_equal(far, tsne_gradient(none, Y, 0.5)[1])
+
+
+def test_points_of_one_place_do_not_push():
+    none = Edges(np.zeros(9, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    gradient = tsne_gradient(none, np.ones((8, 2)), 0.5, by_grid=True)[1]
+    assert np.abs(gradient).max() < 1e-6
 
 
 @pytest.mark.covers("DIM-25")
@@ -267,7 +293,13 @@ def test_umap_places_new_rows_and_separates_labels():
 
 @pytest.mark.parametrize(
     "model",
-    [TSNE(max_iter=60, random_state=0), UMAP(n_epochs=30, random_state=0), MDS(max_iter=9), Isomap(n_neighbors=12)],
+    [
+        TSNE(max_iter=60, random_state=0, method="barnes_hut"),
+        TSNE(max_iter=300, random_state=0, method="interpolation"),
+        UMAP(n_epochs=30, random_state=0),
+        MDS(max_iter=9),
+        Isomap(n_neighbors=12),
+    ],
 )
 def test_threads_change_no_bit(model):
     X = load_digits().data[:300]
@@ -347,6 +379,7 @@ def test_trustworthiness_is_that_of_scikit_learn():
     [
         (TSNE(perplexity=30), IRIS[:20], "perplexity must be less than n_samples"),
         (TSNE(4), IRIS, "barnes_hut"),
+        (TSNE(3, method="interpolation"), IRIS, "n_components of at most 2"),
         (TSNE(metric="precomputed"), np.ones((40, 40)), 'init="random"'),
         (Isomap(n_neighbors=200), IRIS, "n_neighbors"),
         (Isomap(n_neighbors=None), IRIS, "radius"),

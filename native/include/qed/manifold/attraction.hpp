@@ -1,9 +1,12 @@
 /// How similar rows of t-SNE pull their points together.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "qed/machine/elementary.hpp"
 #include "qed/machine/parallel.hpp"
 #include "qed/manifold/graph.hpp"
 #include "qed/manifold/student.hpp"
@@ -22,7 +25,11 @@ class Attraction {
         for (std::size_t e = 0; e < ends_.size(); ++e) {
             ends_[e] = static_cast<std::int32_t>(p.ends[e]);
             values_[e] = static_cast<Real>(p.values[e]);
-            entropy_ += p.values[e] > 0.0 ? p.values[e] * std::log(p.values[e]) : 0.0;
+        }
+        const auto count = static_cast<Index>(ends_.size());
+        for (Index e = 0; e < count; e += kLanes<double>) {
+            const Vector<double> v = some(p.values + e, std::min<Index>(kLanes<double>, count - e));
+            add_to(entropy_, v * logarithm(v));  // of zero, a finite number times zero
         }
     }
 
@@ -53,14 +60,18 @@ class Attraction {
         parallel_for(static_cast<Index>(parts.size()), [&](Index block) {
             double part = 0.0;
             for (Index i = block * kBlock; i < std::min(n_, (block + 1) * kBlock); ++i) {
-                for (Index e = starts_[i]; e < starts_[i + 1]; ++e) {
-                    double square = 0.0;
-                    for (Index c = 0; c < d_; ++c) {
-                        const double away = y[i * d_ + c] - y[ends_[static_cast<std::size_t>(e)] * d_ + c];
-                        square += away * away;
+                for (Index e = starts_[i]; e < starts_[i + 1]; e += kLanes<double>) {
+                    Vector<double> weight{};
+                    Vector<double> square{};
+                    for (Index lane = 0; lane < std::min<Index>(kLanes<double>, starts_[i + 1] - e); ++lane) {
+                        const auto at = static_cast<std::size_t>(e + lane);
+                        weight[lane] = static_cast<double>(values_[at]);
+                        for (Index c = 0; c < d_; ++c) {
+                            const double away = y[i * d_ + c] - y[ends_[at] * d_ + c];
+                            square[lane] += away * away;
+                        }
                     }
-                    part += static_cast<double>(values_[static_cast<std::size_t>(e)]) *
-                            std::log1p(square / static_cast<double>(tail_.freedom));
+                    add_to(part, weight * logarithm(1.0 + square / static_cast<double>(tail_.freedom)));
                 }
             }
             parts[static_cast<std::size_t>(block)] = part;
@@ -73,8 +84,48 @@ class Attraction {
     }
 
   private:
+    static Vector<double> some(const double* from, Index count) noexcept {
+        Vector<double> v{};
+        for (Index lane = 0; lane < count; ++lane) {
+            v[lane] = from[lane];
+        }
+        return v;
+    }
+    static void add_to(double& sum, Vector<double> v) noexcept {
+        for (Index lane = 0; lane < kLanes<double>; ++lane) {
+            sum += v[lane];
+        }
+    }
+
     static constexpr Index kWide = LanesOf<Real>::kCount;
     using V = Lanes<Real>;
+
+    /// The coordinates of as many points of the plane as a vector holds: a point is loaded as one number, and vectors of
+    /// points are taken apart into vectors of coordinates.
+    [[gnu::always_inline]] static void load_pairs(const Real* points, const std::int32_t* ends, V& x, V& y) noexcept {
+        if constexpr (sizeof(Real) == sizeof(float)) {
+            const auto pair = [&](int lane) {
+                std::int64_t bits;
+                __builtin_memcpy(&bits, points + 2 * static_cast<Index>(ends[lane]), sizeof(bits));
+                return bits;
+            };
+            using Pairs [[gnu::vector_size(kBytes)]] = std::int64_t;
+            const Pairs low = {pair(0), pair(1), pair(2), pair(3), pair(4), pair(5), pair(6), pair(7)};
+            const Pairs high = {pair(8), pair(9), pair(10), pair(11), pair(12), pair(13), pair(14), pair(15)};
+            const V first = reinterpret_cast<V>(low);
+            const V second = reinterpret_cast<V>(high);
+            x = __builtin_shufflevector(first, second, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            y = __builtin_shufflevector(first, second, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+        } else {
+            Real columns[2][kWide];
+            for (Index lane = 0; lane < kWide; ++lane) {
+                columns[0][lane] = points[2 * static_cast<Index>(ends[lane])];
+                columns[1][lane] = points[2 * static_cast<Index>(ends[lane]) + 1];
+            }
+            __builtin_memcpy(&x, columns[0], sizeof(x));
+            __builtin_memcpy(&y, columns[1], sizeof(y));
+        }
+    }
 
     template <int D>
     void pull(Index i, double* force) const {
@@ -86,24 +137,24 @@ class Attraction {
         for (Index e = starts_[i]; e < starts_[i + 1]; e += kWide) {
             const Index many = std::min(kWide, starts_[i + 1] - e);
             if constexpr (D > 0) {
-                V away[kMost];
+                V away[2];
                 V weight{};
-                for (Index lane = 0; lane < many; ++lane) {
-                    const Real* other = points_.data() + ends_[static_cast<std::size_t>(e + lane)] * D;
-                    for (std::size_t c = 0; c < kMost; ++c) {
-                        away[c][lane] = own[c] - other[c];
+                const std::int32_t* ends = ends_.data() + e;
+                std::array<std::int32_t, kWide> last;
+                if (many == kWide) {
+                    __builtin_memcpy(&weight, values_.data() + e, sizeof(weight));
+                } else {  // the rest are the point itself, with no weight
+                    last.fill(static_cast<std::int32_t>(i));
+                    std::copy_n(ends, many, last.data());
+                    for (Index lane = 0; lane < many; ++lane) {
+                        weight[lane] = values_[static_cast<std::size_t>(e + lane)];
                     }
-                    weight[lane] = values_[static_cast<std::size_t>(e + lane)];
+                    ends = last.data();
                 }
-                for (Index lane = many; lane < kWide; ++lane) {
-                    for (std::size_t c = 0; c < kMost; ++c) {
-                        away[c][lane] = 0;
-                    }
-                }
-                V square{};
-                for (std::size_t c = 0; c < kMost; ++c) {
-                    square += away[c] * away[c];
-                }
+                load_pairs(points_.data(), ends, away[0], away[1]);
+                away[0] = own[0] - away[0];
+                away[1] = own[1] - away[1];
+                const V square = away[0] * away[0] + away[1] * away[1];
                 const V factor = weight * tail_.at(square).first;
                 for (std::size_t c = 0; c < kMost; ++c) {
                     pulled[c] += factor * away[c];
