@@ -92,8 +92,10 @@ class TSNE(Embedding):
     max_iter: PositiveInt = param(1000, "Most steps, those of exaggeration included.")
     n_iter_without_progress: PositiveInt = param(300, "Steps without a lower divergence after which to stop.")
     min_grad_norm: NonNegative = param(1e-7, "Norm of the gradient at which to stop.")
-    metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
+    metric: AnyMetric = param(
+        "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
+    )
+    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes.")
     init: Literal["pca", "random"] | Matrix = param(
         "pca", "Where points begin: principal components, at random, or an array."
     )
@@ -121,14 +123,14 @@ class TSNE(Embedding):
     n_iter_: int = fitted("Steps taken.", low=0, answers=False)
 
     def _traits(self) -> Traits:
-        return super()._traits()._replace(pairwise=self.metric == "precomputed")
+        return super()._traits()._replace(pairwise=self.metric == "precomputed", sparse=self.metric != "precomputed")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Place the rows.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
+        X : array-like, frame or sparse of shape (n, p)
             Rows; distances of all pairs if the metric is "precomputed".
         y : None
             Not looked at.
