@@ -253,9 +253,7 @@ def _silhouette(rows: Array, labels: Array) -> float:
     return silhouette_score(rows, labels) if 1 < len(np.unique(labels)) < len(rows) else float("nan")
 
 
-def _gaps(
-    rows: Array, ks: Array, inertia: Array, references: int, rng: Any, progress: Progress
-) -> tuple[Array, Array]:
+def _gaps(rows: Array, ks: Array, inertia: Array, references: int, rng: Any, progress: Progress) -> tuple[Array, Array]:
     """Return the gap statistic of each k, and its standard error; NaN if there was no time for one table."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     tiny = np.finfo(np.float64).tiny
@@ -273,9 +271,9 @@ def _gaps(
     found = [logs for _ in range(references) if (logs := one_table()) is not None]
     if not found:
         return np.full(len(ks), np.nan), np.full(len(ks), np.nan)
-    logs = np.array(found)
-    gap = logs.mean(axis=0) - np.log(np.maximum(inertia, tiny))
-    return gap, logs.std(axis=0) * np.sqrt(1 + 1 / len(logs))
+    table = np.array(found)
+    gap = table.mean(axis=0) - np.log(np.maximum(inertia, tiny))
+    return gap, table.std(axis=0) * np.sqrt(1 + 1 / len(table))
 
 
 def _stabilities(rows: Array, ks: Array, halves: int, rng: Any, progress: Progress) -> Array:

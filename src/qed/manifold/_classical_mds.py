@@ -48,7 +48,9 @@ class ClassicalMDS(Embedding):
     metric: AnyMetric = param(
         "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
     )
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes.")
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
 
     dissimilarity_matrix_: Array = fitted(
         "Distances of all pairs of rows, (n, n).", shape="(n, n)", low=0, answers=False

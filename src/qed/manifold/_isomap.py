@@ -87,7 +87,9 @@ class Isomap(Embedding):
         "minkowski", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
     )
     p: PositiveOrInfinite = param(2, "Power of the metric 'minkowski'.")
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes.")
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
 
     rows_: Array = fitted("The rows of the fit, (n, p).", shape="(n, p)")
     neighbors_: Array = fitted(

@@ -148,7 +148,9 @@ class MDS(Embedding):
     metric: AnyMetric = param(
         "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
     )
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes.")
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
     normalized_stress: bool | Literal["auto"] = param(
         "auto",
         "Whether ``stress_`` is Kruskal's stress-1, the root of its share of the squared distances; 'auto': if non-metric.",

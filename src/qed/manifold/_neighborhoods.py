@@ -37,7 +37,9 @@ class Space:
         How two rows are measured where no kernel does it.
     """
 
-    def __init__(self, rows: Array, metric: Metric | None, function: Callable[[Array, Array], Array] | None = None) -> None:
+    def __init__(
+        self, rows: Array, metric: Metric | None, function: Callable[[Array, Array], Array] | None = None
+    ) -> None:
         self.rows, self.metric, self._function = rows, metric, function
 
     @classmethod
@@ -116,7 +118,9 @@ def dense_rows(owner: str, X: Any) -> Array:
     if is_sparse(X):
         n, p = X.shape
         require_memory(
-            16 * n * p, f"{n} sparse rows of {p} columns made dense ({owner})", "Reduce the columns first: TruncatedSVD."
+            16 * n * p,
+            f"{n} sparse rows of {p} columns made dense ({owner})",
+            "Reduce the columns first: TruncatedSVD.",
         )
         X = X.toarray()
     return np.ascontiguousarray(X, dtype=np.float64)

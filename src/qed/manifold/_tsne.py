@@ -65,11 +65,12 @@ class TSNE(Embedding):
 
     Notes
     -----
-    ``method="interpolation"`` lets points push through a grid of nodes at most 0.4 apart: forces are interpolated by cubic splines at both
-    ends, and nodes are convolved by fast Fourier transforms. Its error is below that of Barnes-Hut with the angle 0.5. Steps whose
-    grid would have more than twelve nodes a point are taken by Barnes-Hut, which then is quicker. ``method="barnes_hut"``: points
-    in a box whose diagonal is shorter than ``angle`` times its distance push as one, eight to sixteen points at a time. The same
-    seed gives the same points on any number of threads. They are centred and turned to their principal axes.
+    ``method="interpolation"`` lets points push through a grid of nodes at most 0.4 apart: forces are interpolated by cubic splines
+    at both ends, and nodes are convolved by fast Fourier transforms. They are off by about a percent, like those of Barnes-Hut with
+    the angle 0.5. Steps whose grid would have more than twelve nodes a point are taken by Barnes-Hut, which then is quicker.
+    ``method="barnes_hut"``: points in a box whose diagonal is shorter than ``angle`` times its distance push as one, eight to
+    sixteen points at a time. The same seed gives the same points on any number of threads. They are centred and turned to their
+    principal axes.
 
     Examples
     --------
@@ -95,7 +96,9 @@ class TSNE(Embedding):
     metric: AnyMetric = param(
         "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
     )
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes.")
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
     init: Literal["pca", "random"] | Matrix = param(
         "pca", "Where points begin: principal components, at random, or an array."
     )

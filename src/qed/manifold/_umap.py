@@ -95,7 +95,9 @@ class UMAP(Embedding):
     metric: AnyMetric = param(
         "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
     )
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes.")
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
     n_epochs: PositiveInt | None = param(None, "Passes over the edges; None is 500, or 200 from 10,000 rows on.")
     learning_rate: Positive = param(1.0, "Length of the first moves; later ones are shorter, evenly down to zero.")
     init: Literal["spectral", "pca", "random"] | Matrix = param(
