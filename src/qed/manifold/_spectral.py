@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable  # noqa: TC003  (read from an annotation)
 from typing import Any, Literal, Self
 
 import numpy as np
