@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from tests.truth import (
     clusters,
     convex,
-    covariances,
+    densities,
     embeddings,
     least_squares,
     likelihoods,
-    mixtures,
     neighbours,
     structured,
     subsets,
@@ -40,8 +39,7 @@ FAMILIES: dict[str, Callable[[int], Iterator[Judged]]] = {
         clusters,
         neighbours,
         likelihoods,
-        covariances,
-        mixtures,
+        densities,
         embeddings,
     )
 }
