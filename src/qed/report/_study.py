@@ -16,7 +16,7 @@ from qed.report._figures import predicted_against_actual
 from qed.report._format_numbers import amount, interval, percent, said
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._report import Report
-from qed.report._study_classes import class_by_class, threshold_choice
+from qed.report._study_classes import class_by_class, class_densities, threshold_choice
 from qed.report._study_details import columns, making, tried
 from qed.report._study_figures import (
     Whisker,
@@ -81,6 +81,7 @@ def study_report(
         _what_matters(study),
         contributions_section(study),
         effects_section(study),
+        class_densities(study),
         _where_it_fails(study),
         _proof(study),
         tried(study),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.study._densities import Density, densities
 from qed.study._effects import Effect, effects
 from qed.study._losses import FLOOR, answers, decided, row_losses
 from qed.study._raw import text_of
@@ -87,6 +88,8 @@ class HeldOut:
         Where the rows stand among those of the table that have a target, counted from zero.
     contributions : Contributions or None
         What each column contributes to the predictions of some of the rows; None for a constant.
+    densities : tuple of Density
+        How the values of the most important columns are spread in each class.
     """
 
     actual: Array
@@ -101,6 +104,7 @@ class HeldOut:
     effects: tuple[Effect, ...] = ()
     rows: Array | None = None
     contributions: Contributions | None = None
+    densities: tuple[Density, ...] = ()
 
 
 def judge(
@@ -162,6 +166,7 @@ def judge(
         float(errors.mean()),
         bound,
         effects(model, X, columns, target, leading, seed),
+        densities=densities(X, y, columns, target, leading),
     )
 
 
