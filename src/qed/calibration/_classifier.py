@@ -127,15 +127,8 @@ class CalibratedClassifierCV(Classifier):
         ----------
         X : table of n rows
             Rows.
-        y : array-like of shape (n,)
-            Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts; classifiers that take no weights are fitted without.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         data = self._fit_data(X, y, sample_weight)
@@ -283,11 +276,6 @@ class CalibratedClassifierCV(Classifier):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         best = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[best])

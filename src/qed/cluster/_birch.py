@@ -113,13 +113,6 @@ class Birch(Clusterer, Transformer, sparse=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows, which count in their order.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         for name in type(self)._results:  # noqa: SLF001
@@ -133,13 +126,6 @@ class Birch(Clusterer, Transformer, sparse=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p), optional
             Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         if X is None:
             self._check_is_fitted()
@@ -238,11 +224,6 @@ class Birch(Clusterer, Transformer, sparse=True):
     def predict(self, X: Any) -> Array:
         """Return the cluster of the nearest subcluster.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (m, p)
-            Rows.
-
         Returns
         -------
         ndarray of int of shape (m,)
@@ -252,11 +233,6 @@ class Birch(Clusterer, Transformer, sparse=True):
 
     def transform(self, X: Any) -> Any:
         """Return the distances of rows to the means of all subclusters.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (m, p)
-            Rows.
 
         Returns
         -------

@@ -47,22 +47,7 @@ class CodedClassifier(Classifier):
     certificate_: CompositeCertificate = fitted("The certificates of the classifiers.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a classifier for each column of the book.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Fit a classifier for each column of the book."""
         inner = self._require_classifier()
         data = self._fit_data(X, y, sample_weight, finite=not self._traits().allow_nan)
         self._require_weighing(inner, sample_weight)

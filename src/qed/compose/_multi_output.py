@@ -118,15 +118,8 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
             Rows.
         y : array-like of shape (n, m)
             Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Passed to ``fit`` of every regressor.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         return self._keep(_fitted_for_each(self, X, y, sample_weight, fit_params))
@@ -208,15 +201,8 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
             Rows.
         y : array-like of shape (n, m)
             Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Passed to ``fit`` of every classifier.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         return self._keep(_fitted_for_each(self, X, y, sample_weight, fit_params))

@@ -300,13 +300,7 @@ class Pipeline(NamedParts):
         return float(last.score(X, **options) if y is None else last.score(X, y, **options))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out of the last step.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns that go in.
-        """
+        """Name the columns that come out of the last step."""
         self._check_is_fitted()
         names = input_features
         for name, step in self.steps_:

@@ -124,32 +124,12 @@ class FastICA(Transformer, min_samples=2):
     certificate_: StationaryCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the sources.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the sources."""
         self._learn(self._fit_data(X).X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Find the sources, and return those of the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at.
 
         Returns
         -------
@@ -199,8 +179,6 @@ class FastICA(Transformer, min_samples=2):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
         copy : bool
             Whether X may not be written over; it never is.
 

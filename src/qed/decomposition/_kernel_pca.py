@@ -143,13 +143,6 @@ class KernelPCA(Transformer, min_samples=2):
         ----------
         X : array-like or frame of shape (n, p), or the kernel of shape (n, n)
             Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         rows = np.array(data.X, dtype=np.float64)

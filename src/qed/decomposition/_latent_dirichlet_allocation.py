@@ -128,13 +128,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         documents, seen = self._let_in(X, reset=True)
         rng = generator(self.random_state)
@@ -172,13 +165,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         is_first = "components_" not in self.__dict__
         documents, seen = self._let_in(X, reset=is_first)
@@ -327,8 +313,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at.
         normalize : bool
             Whether shares add up to one.
 
@@ -346,8 +330,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at.
 
         Returns
         -------

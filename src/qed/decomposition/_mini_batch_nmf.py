@@ -107,15 +107,8 @@ class MiniBatchNMF(NonnegativeFactors):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows without negative entries.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
         **params : dict
             ``W`` and ``H`` to begin with, for ``init="custom"``.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(self._let_in(X), params.get("W"), params.get("H"))
         return self

@@ -100,32 +100,12 @@ class TruncatedSVD(Transformer, sparse=True):
     certificate_: SubspaceCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the directions.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the directions."""
         self._learn(self._fit_data(X).X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Find the directions, and return the coordinates of the rows along them.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------
@@ -193,11 +173,6 @@ class TruncatedSVD(Transformer, sparse=True):
 
     def transform(self, X: Any) -> Any:
         """Return the coordinates of rows along the directions.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------

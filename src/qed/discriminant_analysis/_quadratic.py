@@ -130,11 +130,6 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
     def decision_function(self, X: Any) -> Array:
         """Return the logarithms of the posterior up to a number for each row: of two classes their difference.
 
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, k)

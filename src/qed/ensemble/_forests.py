@@ -66,17 +66,8 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,) or (n, m)
-            Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: its chance of being drawn, or its weight where nothing is drawn.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         codes = np.ascontiguousarray(data.y, dtype=np.int64).reshape(data.n_rows, -1)
@@ -109,11 +100,6 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
     def predict(self, X: Any) -> Array:
         """Return the label with the largest mean share in the leaves of each row; of equal ones the first.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, m)
@@ -128,11 +114,6 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
     def predict_proba(self, X: Any) -> Any:
         """Return the shares of the labels in the leaves of each row, averaged over the trees.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -146,11 +127,6 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities; minus infinity where a label occurs in no leaf of a row.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -214,17 +190,8 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: its chance of being drawn, or its weight where nothing is drawn.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         targets = np.ascontiguousarray(data.y, dtype=np.float64)
@@ -250,11 +217,6 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
 
     def predict(self, X: Any) -> Array:
         """Return what the leaves of each row predict, averaged over the trees.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

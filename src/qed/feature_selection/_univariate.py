@@ -90,15 +90,8 @@ class _Univariate(Selector):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         y : array-like of shape (n,), optional
             Targets, for scores that compare with one.
-
-        Returns
-        -------
-        self
-            The selector.
         """
         data = self._fit_data(X, None)
         p = data.X.shape[1]

@@ -98,13 +98,6 @@ class SpectralEmbedding(Embedding):
         ----------
         X : array-like or frame of shape (n, p)
             Rows; affinities or distances of all pairs if the affinity is "precomputed…".
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         dense = data.X.toarray() if is_sparse(data.X) else data.X

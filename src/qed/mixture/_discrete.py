@@ -77,15 +77,6 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
         ----------
         X : array-like, frame, sparse container (where the model takes one) or source of shape (n, p)
             Rows, at least as many as components.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         rng = generator(self.random_state)

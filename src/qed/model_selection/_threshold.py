@@ -147,11 +147,6 @@ class FixedThresholdClassifier(ThresholdModel):
             Labels of two classes.
         sample_weight : array-like of shape (n,), optional
             How often each row counts, for classifiers that can count.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._require_classifier()
@@ -168,11 +163,6 @@ class FixedThresholdClassifier(ThresholdModel):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         self._check_is_fitted()
         threshold = self.threshold
@@ -254,11 +244,6 @@ class TunedThresholdClassifierCV(ThresholdModel):
             Labels of two classes.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: for the classifier, and in scores that can count.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._require_classifier()
@@ -357,11 +342,6 @@ class TunedThresholdClassifierCV(ThresholdModel):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         self._check_is_fitted()
         options = getattr(self.scoring, "_kwargs", {})  # scores by name say nothing of a label

@@ -131,15 +131,6 @@ class MixedNB(PosteriorClassifier, allow_nan=True):
         ----------
         X : array-like or frame of shape (n, p)
             Rows; NaN for what is not known.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         rows, p, k = np.asarray(data.X, dtype=np.float64), data.X.shape[1], len(data.classes)
