@@ -43,8 +43,8 @@ class Birch(Clusterer, Transformer, sparse=True):
     .. math:: R_j^2 = \frac{1}{n_j} \sum_{i \in j} \| x_i - \mu_j \|^2 \le \mathrm{threshold}^2
 
     for every subcluster j: rows join the nearest one while its radius stays within the threshold, and begin a new one otherwise.
-    Count, mean and sum of squares of two subclusters are those of both together, so that a tree of them is kept up to date row by
-    row. Ward's linkage joins the means of subclusters to ``n_clusters`` clusters.
+    Count, mean and sum of squares of two subclusters add up, so that a tree of them is updated for each sample.
+    Ward's linkage joins the means of subclusters to ``n_clusters`` clusters.
 
     Certificate
     -----------

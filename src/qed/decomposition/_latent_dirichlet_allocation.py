@@ -60,7 +60,7 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
 
     Notes
     -----
-    In batch learning documents are drawn anew at every step, as in scikit-learn, and each goes on from the better of the new and
+    In batch learning documents start from random weights at every step, as in scikit-learn, and keep the better of the new and
     the old place, so that the bound never falls. ``transform`` begins with equal shares, and its answers do not
     depend on other documents. Counts need not be whole numbers.
 

@@ -30,7 +30,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     -----------
     StationaryCertificate: no change of a single entry of U or of a single atom lowers the objective by more than this. U are the
     lasso codes of rows for the stored atoms: of all rows after ``fit``, of those of the last call after ``partial_fit``. Batches do
-    not come to rest at a minimum, so the statement is weaker than that of ``DictionaryLearning``.
+    not converge to a minimum, so the statement is weaker than that of ``DictionaryLearning``.
 
     Cost
     ----

@@ -39,7 +39,7 @@ class MiniBatchNMF(NonnegativeFactors):
     -----------
     StationaryCertificate: no change of a single entry of W or H lowers the objective by more than this (squared error); no
     multiplicative step of H does (other divergences). After ``fit`` it is about all rows, after ``partial_fit`` about those of
-    the last call. Batches do not come to rest at a minimum, so the statement is weaker than that of ``NMF``.
+    the last call. Batches do not converge to a minimum, so the statement is weaker than that of ``NMF``.
 
     Cost
     ----
@@ -80,7 +80,7 @@ class MiniBatchNMF(NonnegativeFactors):
         0.7, "How much of older batches remains after as many rows as the table has."
     )
     fresh_restarts: bool = param(
-        False, "Whether scikit-learn solves the codes of a batch anew; here they always are.", kind="hint"
+        False, "Whether scikit-learn solves the codes of a batch again; here they always are.", kind="hint"
     )
     fresh_restarts_max_iter: PositiveInt = param(30, "Multiplicative steps for the codes of a batch.")
     transform_max_iter: PositiveInt | None = param(

@@ -112,7 +112,7 @@ class PCA(PrincipalComponents):
         Returns
         -------
         self
-            The model of the other rows. It is refused where rounding would show.
+            The model of the other rows. Where rounding would show, an error is raised.
         """
         self._check_is_fitted()
         merge(self, X, sample_weight, partial(generator, self.random_state), self._statistic(), takes_out=True)

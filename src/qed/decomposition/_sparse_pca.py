@@ -206,7 +206,7 @@ class MiniBatchSparsePCA(SparseComponents):
     Certificate
     -----------
     StationaryCertificate: no change of a single entry of V, or of the scores of a single component, lowers the objective by more
-    than this. Batches do not come to rest at a minimum, so the statement is weaker than that of ``SparsePCA``.
+    than this. Batches do not converge to a minimum, so the statement is weaker than that of ``SparsePCA``.
 
     Cost
     ----

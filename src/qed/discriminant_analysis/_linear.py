@@ -75,7 +75,7 @@ class LinearDiscriminantAnalysis(
 
     Notes
     -----
-    All solvers are one here: the covariance within classes, its columns scaled, is taken apart once. ``solver`` says which of
+    All solvers are one here: the covariance within classes, its columns scaled, is decomposed once. ``solver`` says which of
     scikit-learn's estimates is meant. ``"svd"`` pools all rows and leaves out directions with a deviation of at most ``tol``
     of the scaled columns; ``"lsqr"`` and ``"eigen"`` weight the covariances of the classes by ``priors``, can shrink them, and
     leave out only what cannot be told from rounding. Where classes have given priors these estimates differ.

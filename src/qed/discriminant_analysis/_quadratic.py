@@ -71,7 +71,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
     Notes
     -----
     ``solver`` names the estimate, as in scikit-learn: ``"svd"`` goes with ``reg_param``, ``"eigen"`` with ``shrinkage``; the
-    computation is the same. A class whose covariance has a variance of at most ``tol`` along some direction is refused, as its
+    computation is the same. A class whose covariance has a variance of at most ``tol`` along some direction raises an error, as its
     density would be meaningless there.
 
     Rows can come in chunks and be added by ``partial_fit``. For that a model keeps its statistic ``moments_``, after ``fit`` if

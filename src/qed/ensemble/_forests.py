@@ -31,7 +31,7 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         "sqrt",
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )
     class_weight: dict[Any, Any] | list[Any] | Literal["balanced", "balanced_subsample"] | None = param(
@@ -171,7 +171,7 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         1.0,
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )
 

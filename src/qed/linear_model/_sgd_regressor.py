@@ -35,7 +35,7 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
     Notes
     -----
     No step overshoots its row, so that squared losses do not explode; where ``eta0`` is so large that this shortens steps, long
-    rows count for less than short ones, and a constant step comes to rest beside the optimum, as the certificate then shows.
+    rows count for less than short ones, and a constant step ends near, not at, the optimum, as the certificate then shows.
     Columns of different sizes are learnt at different speeds all the same: standardise first. A weight multiplies the step of
     its row; it is not a repetition.
 

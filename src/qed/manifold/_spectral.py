@@ -26,7 +26,7 @@ def _is_square(model: Any, value: Any) -> str:
 
 
 class SpectralEmbedding(Embedding):
-    r"""Points that vary little along the links of a graph of near rows.
+    r"""Points that vary little along the edges of a graph of nearest neighbours.
 
     Objective
     ---------

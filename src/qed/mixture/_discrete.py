@@ -355,7 +355,7 @@ class CategoricalMixture(IndependentMixture, categorical=True, positive_only=Tru
     See Also
     --------
     qed.naive_bayes.CategoricalNB : The same components where labels are known.
-    qed.preprocessing.OrdinalEncoder : Numbers the values of columns of words.
+    qed.preprocessing.OrdinalEncoder : Encodes the values of string columns.
 
     Notes
     -----

@@ -63,7 +63,7 @@ class CategoricalNB(CountingClassifier, categorical=True):
 
     See Also
     --------
-    qed.preprocessing.OrdinalEncoder : Numbers the values of columns of words.
+    qed.preprocessing.OrdinalEncoder : Encodes the values of string columns.
     BernoulliNB : Columns of two values.
 
     Notes

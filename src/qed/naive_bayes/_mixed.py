@@ -84,7 +84,7 @@ class MixedNB(PosteriorClassifier, allow_nan=True):
     Notes
     -----
     The log-posterior is the sum of those of the columns. An entry that is NaN is integrated out, which leaves its column out for
-    that row: the answer is that of a model without the column. A column with one class that has no entries there is refused.
+    that row: the answer is that of a model without the column. A column with one class that has no entries there raises an error.
 
     Examples
     --------

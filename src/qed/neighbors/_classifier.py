@@ -35,7 +35,7 @@ class KNeighborsClassifier(NeighborModel, Classifier):
 
     Notes
     -----
-    Several columns of labels are refused: give each its own classifier with `qed.compose.MultiOutputClassifier`.
+    Several columns of labels raise an error: give each its own classifier with `qed.compose.MultiOutputClassifier`.
 
     Examples
     --------

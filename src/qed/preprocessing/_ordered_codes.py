@@ -147,7 +147,7 @@ def _are_of_its_columns(model: Any, parts: list[list[Array]]) -> str:
 
 
 class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
-    r"""Values taken apart into what they are made of, each part with columns of its own.
+    r"""Structured values, encoded part by part, each part in columns of its own.
 
     Objective
     ---------

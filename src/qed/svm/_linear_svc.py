@@ -75,7 +75,7 @@ class LinearSVC(LinearClassifier, chunks=True):
     :math:`\tfrac12 \sum_k \|w_k\|^2 + C \sum_i s_i \max_k (x_i^\top w_k + [k \ne y_i] - x_i^\top w_{y_i})`.
 
     An infinite C is the hard margin: :math:`\tfrac12 \|w\|^2` is least while every row has a margin of at least one, and the
-    intercept is free. Rows that no hyperplane separates are refused, with the weights that prove it.
+    intercept is free. Classes that no hyperplane separates raise an error, with the weights that prove it.
 
     Certificate
     -----------
