@@ -8,6 +8,7 @@ import pytest
 
 import qed
 from qed.core import Classifier, Regressor
+from qed.core._canvas import Display
 from qed.core._method_docs import completed
 from qed.core._traits import Traits
 
@@ -140,3 +141,23 @@ def test_a_method_without_a_docstring_stays_without():
     def fit(self, X): ...
 
     assert completed(fit, Traits()) is None
+
+
+def test_methods_of_displays_that_draw_say_where():
+    packages = (qed.inspection, qed.metrics, qed.calibration, qed.model_selection, qed.convex)
+    displays = {one for package in packages for name in package.__all__ if is_display(one := getattr(package, name))}
+    assert len(displays) > 25
+    missing = []
+    for kind in displays:
+        for name in dir(kind):
+            method = inspect.getattr_static(kind, name)
+            method = getattr(method, "__func__", method)
+            if name.startswith("_") or not inspect.isfunction(method) or " as for `" in method.__doc__:
+                continue
+            if "ax" in inspect.signature(method).parameters and "ax" not in described(method.__doc__):
+                missing.append(f"{kind.__name__}.{name}")
+    assert missing == []
+
+
+def is_display(value):
+    return inspect.isclass(value) and issubclass(value, Display)

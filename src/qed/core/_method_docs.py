@@ -39,24 +39,37 @@ def completed(method: FunctionType, traits: Traits) -> str | None:
     traits : Traits
         What the class declares.
     """
-    written = method.__doc__
-    if not written:
-        return written
     code = getattr(method, "__wrapped__", method).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    missing = {name: found for name in names if (found := _argument(method.__name__, name, traits)) is not None}
-    returned = _returned(method.__name__, traits)
-    if not missing and returned is None:
+    shared = {name: found for name in names if (found := _argument(method.__name__, name, traits)) is not None}
+    return complete(method.__doc__, names, shared, _returned(method.__name__, traits))
+
+
+def complete(
+    written: str | None, names: tuple[str, ...], shared: dict[str, Described], returned: Described | None
+) -> str | None:
+    """Return a docstring with entries for arguments and result, where it has none of its own.
+
+    Parameters
+    ----------
+    written : str or None
+        What the author wrote; nothing stays nothing.
+    names : tuple of str
+        The arguments, in order.
+    shared : dict of str to Described
+        What is said of some of them wherever they occur.
+    returned : Described or None
+        The same of the result.
+    """
+    if not written or not (shared or returned):
         return written
     lines = _dedented(written)
     own = _section(lines, "Parameters")
-    if missing:
-        described = {**{name: str(found) for name, found in missing.items()}, **_entries(lines, own)}
+    if shared:
+        described = {**{name: str(found) for name, found in shared.items()}, **_entries(lines, own)}
         order = [*(name for name in names if name in described), *(name for name in described if name not in names)]
         entries = "\n".join(described[name] for name in order if described[name])
-        block = ["Parameters", "----------", *entries.splitlines(), ""]
-        at = own or slice(*[_first_section(lines)] * 2)
-        lines[at] = block
+        lines[own or slice(*[_first_section(lines)] * 2)] = ["Parameters", "----------", *entries.splitlines(), ""]
     if returned is not None and _section(lines, "Returns") is None:
         after = _section(lines, "Parameters")
         at_line = after.stop if after is not None else _first_section(lines)

@@ -169,15 +169,8 @@ class MiniBatchNMF(NonnegativeFactors):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows without negative entries.
-        y : None
-            Not looked at.
         W, H : array-like, optional
             Where factors begin in the first call, for ``init="custom"``.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         is_first = "components_" not in self.__dict__
         x = self._let_in(X, reset=is_first)

@@ -79,19 +79,8 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         if self.loss == "quantile" and self.quantile is None:
@@ -169,19 +158,8 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         codes = np.asarray(data.y, dtype=np.int64)
