@@ -189,7 +189,7 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         drawn = rng.gamma(100.0, 0.01, (k, words))
         return np.ascontiguousarray(drawn.T)
 
-    def _infer(self, documents: Documents, beta: Array, gamma: Array, sweeps: int | None = None) -> inference.Found:
+    def _infer(self, documents: Documents, beta: Array, gamma: Array, sweeps: int | None = None) -> inference.Inference:
         most = int(self.max_doc_update_iter) if sweeps is None else sweeps
         return inference.infer(documents, beta, gamma, self.doc_topic_prior_, float(self.mean_change_tol), most)
 

@@ -28,7 +28,7 @@ from qed.decomposition import _kernels
 from qed.decomposition._learn import SIDE, SQUARE, VALUES_CONVERGED
 from qed.decomposition._proof import product_rounding
 from qed.decomposition._rows import Rows
-from qed.decomposition._solve import Found, Search, from_columns, from_products, from_rows
+from qed.decomposition._solve import Components, Search, from_columns, from_products, from_rows
 from qed.designs._range import fingerprint, require_range
 
 
@@ -150,7 +150,7 @@ class TruncatedSVD(Transformer, sparse=True):
             raise KeyboardInterrupt
         return scores
 
-    def _search(self, X: Any, squares: Array) -> Found:
+    def _search(self, X: Any, squares: Array) -> Components:
         n, p = X.shape
         rows, total = Rows.of(X, None, np.zeros(p)), float(np.sum(squares))
         with Progress(type(self).__name__) as progress:
