@@ -411,7 +411,7 @@ OUTCOMES = ("refused", "model refuses", "answers", "finding")
 
 
 def _activity(pid: int) -> tuple[bool, float]:
-    """Return whether a process has something to do or is paused, and the seconds of a processor that it has had; no and 0 where nobody tells."""
+    """Return whether a process runs or is paused, and the processor seconds that it has had; no and 0 where nobody tells."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
