@@ -64,24 +64,12 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
       columns_(x.columns()),
       info_(at(columns_)),
       ranks_(keeps == Keeps::bins_and_ranks ? at(rows_ * columns_) : 0),
-      bins_(keeps == Keeps::values ? 0 : at(columns_ * rows_)),
-      values_(keeps == Keeps::values ? at(rows_ * columns_) : 0),
-      values_by_row_(values_.size()) {
+      bins_(keeps == Keeps::values ? 0 : at(columns_ * rows_)) {
     if (keeps == Keeps::values) {
-        load_columns(x, 0, columns_, values_.data());
-        parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
-            const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
-            for (Index j = 0; j < columns_; ++j) {
-                const double* const own = values(j);
-                for (Index i = block * kRowsOfBlock; i < stop; ++i) {
-                    values_by_row_[at(i * columns_ + j)] = own[i];
-                }
-            }
-        });
-        parallel_for(columns_, [&](Index j) {
-            const double* const own = values(j);
-            info_[at(j)].has_missing = std::any_of(own, own + rows_, [](double value) { return value != value; });
-        });
+        if (!load_rows(x, singles_)) {
+            singles_ = {};
+            load_rows(x, values_);
+        }
         return;
     }
     std::vector<std::uint32_t> rows(at(rows_));
@@ -101,6 +89,55 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
         });
     }
     lay_rows();
+}
+
+/// Copies the values, row after row, and notes which columns lack some. False if one of them is not what it was, as the
+/// type holds fewer digits.
+template <class T>
+bool RankedTable::load_rows(const TreeTable& x, std::vector<T>& values) {
+    values.resize(at(rows_ * columns_));
+    struct Seen {
+        bool is_missing = false, is_other = false;
+
+        T read(double value) noexcept {
+            const auto own = static_cast<T>(value);
+            is_missing |= value != value;
+            is_other |= static_cast<double>(own) != value && value == value;
+            return own;
+        }
+    };
+    const Index blocks = x.is_sparse ? 1 : blocks_of(rows_, kRowsOfBlock);
+    std::vector<Seen> seen(at(blocks * columns_));
+    if (x.is_sparse) {
+        parallel_for(columns_, [&](Index j) {
+            with_csr(x.by_columns, [&](auto csr) {
+                for (Index e = csr.starts[j]; e < csr.starts[j + 1]; ++e) {
+                    values[at(csr.indices[e] * columns_ + j)] = seen[at(j)].read(static_cast<double>(csr.values[e]));
+                }
+            });
+        });
+    } else {
+        parallel_for(blocks, [&](Index block) {
+            Seen* const own = seen.data() + block * columns_;
+            const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
+            with_type(x.dense.kind, [&](auto type) {
+                using From = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+                for (Index i = block * kRowsOfBlock; i < stop; ++i) {
+                    const From* const row = x.dense.at<From>(i, 0);
+                    for (Index j = 0; j < columns_; ++j) {
+                        values[at(i * columns_ + j)] =
+                            own[j].read(static_cast<double>(row[j * x.dense.column_stride]));
+                    }
+                }
+            });
+        });
+    }
+    bool is_same = true;
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+        info_[k % at(columns_)].has_missing |= seen[k].is_missing;
+        is_same &= !seen[k].is_other;
+    }
+    return is_same;
 }
 
 void RankedTable::lay_rows() {

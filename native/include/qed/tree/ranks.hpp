@@ -1,8 +1,8 @@
 /// Columns as ranks and as bins, made once for all trees of an ensemble.
 ///
-/// Layout: bins are column-major, and row-major too, row_step() bytes a row: what needs all columns reads rows. Ranks, where kept, are row-major; values are kept both ways: large nodes read columns, small
-/// ones rows. Bins are runs of ranks of about equal weight; a column with at most kBins distinct values has a bin for
-/// each.
+/// Layout: bins are column-major, and row-major too, row_step() bytes a row: what needs all columns reads rows. Ranks and
+/// values, where kept, are row-major; values are in single precision where that holds all of them. Bins are runs of ranks of about equal weight; a column with at most kBins distinct
+/// values has a bin for each.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,13 @@ struct RankedColumn {
     }
 };
 
+/// Rows of values one after the other, in one of two types.
+struct RowValues {
+    const float* singles;
+    const double* doubles;
+    bool is_single;
+};
+
 enum class Keeps : std::uint8_t { bins, bins_and_ranks, values };
 
 class RankedTable {
@@ -46,15 +53,16 @@ class RankedTable {
     [[nodiscard]] const RankedColumn& column(Index j) const noexcept { return info_[static_cast<std::size_t>(j)]; }
     /// The rank of row i in column j is at i * columns() + j.
     [[nodiscard]] const std::uint32_t* ranks() const noexcept { return ranks_.data(); }
-    [[nodiscard]] const double* values(Index j) const noexcept { return values_.data() + j * rows_; }
     /// The value of row i in column j is at i * columns() + j.
-    [[nodiscard]] const double* values_by_row() const noexcept { return values_by_row_.data(); }
+    [[nodiscard]] RowValues values() const noexcept { return {singles_.data(), values_.data(), !singles_.empty()}; }
     [[nodiscard]] const std::uint8_t* bins(Index j) const noexcept { return bins_.data() + j * rows_; }
     /// The bin of row i in column j is at i * row_step() + j; a row is as long as whole groups of kGrouped columns.
     [[nodiscard]] const std::uint8_t* bins_by_row() const noexcept { return bins_by_row_.data(); }
     [[nodiscard]] Index row_step() const noexcept { return blocks_of(columns_, kGrouped) * kGrouped; }
 
   private:
+    template <class T>
+    bool load_rows(const TreeTable& x, std::vector<T>& values);
     void lay_rows();
     void read(const TreeEntry* entries, Index j, const double* weights, double total, Index most, const double* values);
 
@@ -62,7 +70,8 @@ class RankedTable {
     std::vector<RankedColumn> info_;
     std::vector<std::uint32_t> ranks_;
     std::vector<std::uint8_t> bins_, bins_by_row_;
-    std::vector<double> values_, values_by_row_;
+    std::vector<float> singles_;
+    std::vector<double> values_;
 };
 
 }  // namespace qed
