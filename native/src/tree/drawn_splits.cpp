@@ -82,15 +82,21 @@ void DrawnSplits::gather(const RowValues& values, const std::uint32_t* rows, Ind
         lanes_[lane].column = columns[lane];
         has_missing_ = has_missing_ || x_.column(columns[lane]).has_missing;
     }
-    if (values.is_single) {
-        kGather<float>[at(many - 1)](values.singles, x_.columns(), rows, count, columns, values_.get());
+    if (values.singles != nullptr) {
+        kGather<float>[at(many - 1)](values.singles, values.step, rows, count, columns, values_.get());
     } else {
-        kGather<double>[at(many - 1)](values.doubles, x_.columns(), rows, count, columns, values_.get());
+        kGather<double>[at(many - 1)](values.doubles, values.step, rows, count, columns, values_.get());
     }
     std::fill_n(values_.get() + count * many, kDrawnTogether, 0.0);
 }
 
 void DrawnSplits::draw(std::uint64_t seed) {
+    std::uint64_t streams[kDrawnTogether];
+    double shares[kDrawnTogether];
+    for (Index c = 0; c < many_; ++c) {  // what was just written is still on its way to where a whole vector can be read
+        streams[c] = column_stream(seed, lanes_[c].column);
+        shares[c] = uniform_of(streams[c]);
+    }
     Lanes low(kInfinity), high(-kInfinity), missing(0.0);
     for (Index i = 0; i < count_; ++i) {
         const Lanes own(values_.get() + i * many_);
@@ -114,11 +120,9 @@ void DrawnSplits::draw(std::uint64_t seed) {
         const double least = lows[c];
         const double most = highs[c];
         lane.is_varied = least < most || (least == most && lacks[c] > 0.0);
-        const std::uint64_t stream = column_stream(seed, lane.column);
-        const double share = uniform_of(stream);
-        const double drawn = least * (1.0 - share) + most * share;
+        const double drawn = least * (1.0 - shares[c]) + most * shares[c];
         lane.threshold = drawn >= least && drawn < most ? drawn : least;
-        lane.missing_left = least < most && lacks[c] > 0.0 && (mixed_bits(stream) & 1U) != 0;
+        lane.missing_left = least < most && lacks[c] > 0.0 && (mixed_bits(streams[c]) & 1U) != 0;
         if (least == most) {  // only missing values differ
             lane.threshold = kInfinity;
         }

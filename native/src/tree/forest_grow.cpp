@@ -310,6 +310,12 @@ class SampledGrower {
         const bool is_whole = rows_.count() == x_.rows();
         tree.leaf.assign(is_whole ? at(x_.rows()) : 0, 0);
         tree.importance.assign(at(columns_), 0.0);
+        const std::size_t inner = arena_.nodes.size() / 2;
+        tree.feature.reserve(arena_.nodes.size());
+        tree.threshold.reserve(inner);
+        tree.missing_left.reserve(inner);
+        tree.weight.reserve(inner + 1);
+        tree.values.reserve((inner + 1) * at(y_.width));
         const double unit = unit_of(y_) / total_weight_;
         walk_left_first(arena_.nodes, [&](Index number, Index, bool) {
             const TreeNode& node = arena_.nodes[at(number)];

@@ -47,10 +47,10 @@ void turn(const T* from, Index from_step, Index columns, const std::uint32_t* ro
 }
 
 template <class T>
-void copy_rows(const T* from, Index columns, const std::uint32_t* rows, Index count, T* to) {
+void copy_rows(const T* from, Index step, const std::uint32_t* rows, Index count, T* to) {
     for (Index i = 0; i < count; ++i) {
-        fetch(from + static_cast<Index>(rows[std::min(i + kAhead, count - 1)]) * columns, columns);
-        std::copy_n(from + static_cast<Index>(rows[i]) * columns, columns, to + i * columns);
+        fetch(from + static_cast<Index>(rows[std::min(i + kAhead, count - 1)]) * step, step);
+        std::copy_n(from + static_cast<Index>(rows[i]) * step, step, to + i * step);
     }
 }
 
@@ -64,8 +64,9 @@ LocalRows::LocalRows(const RankedTable& x, bool has_values, bool has_copies)
       rows_(most_),
       ranks_(has_values ? 1 : step_ * x.columns()),
       bins_(has_values ? 1 : step_ * x.columns()),
-      singles_(has_values && x.values().is_single ? most_ * x.columns() : 1),
-      doubles_(has_values && !x.values().is_single ? most_ * x.columns() : 1) {}
+      all_(has_values ? x.values() : RowValues{}),
+      singles_(all_.singles != nullptr ? most_ * all_.step : 1),
+      doubles_(all_.doubles != nullptr ? most_ * all_.step : 1) {}
 
 void LocalRows::enter(std::uint32_t* rows, Index count, Index open, bool is_open) {
     is_copied_ = is_copied_ && open >= depth_;
@@ -74,14 +75,13 @@ void LocalRows::enter(std::uint32_t* rows, Index count, Index open, bool is_open
     }
     std::copy_n(rows, count, rows_.get());
     const Index columns = x_.columns();
-    const RowValues values = x_.values();
     if (!has_values_) {
         turn(x_.ranks(), columns, columns, rows, count, ranks_.get(), step_);
         turn(x_.bins_by_row(), x_.row_step(), columns, rows, count, bins_.get(), step_);
-    } else if (values.is_single) {
-        copy_rows(values.singles, columns, rows, count, singles_.get());
+    } else if (all_.singles != nullptr) {
+        copy_rows(all_.singles, all_.step, rows, count, singles_.get());
     } else {
-        copy_rows(values.doubles, columns, rows, count, doubles_.get());
+        copy_rows(all_.doubles, all_.step, rows, count, doubles_.get());
     }
     std::iota(rows, rows + count, 0U);
     is_copied_ = true;
@@ -103,8 +103,11 @@ const std::uint8_t* LocalRows::bins(Index column) const noexcept {
 }
 
 RowValues LocalRows::values() const noexcept {
-    const RowValues all = x_.values();
-    return is_copied_ ? RowValues{singles_.get(), doubles_.get(), all.is_single} : all;
+    if (!is_copied_) {
+        return all_;
+    }
+    return all_.singles != nullptr ? RowValues{singles_.get(), nullptr, all_.step}
+                                   : RowValues{nullptr, doubles_.get(), all_.step};
 }
 
 }  // namespace qed

@@ -63,12 +63,12 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
     : rows_(x.rows()),
       columns_(x.columns()),
       info_(at(columns_)),
-      ranks_(keeps == Keeps::bins_and_ranks ? at(rows_ * columns_) : 0),
-      bins_(keeps == Keeps::values ? 0 : at(columns_ * rows_)) {
+      ranks_(keeps == Keeps::bins_and_ranks ? new ScratchArray<std::uint32_t>(rows_ * columns_) : nullptr),
+      bins_(keeps != Keeps::values ? new ScratchArray<std::uint8_t>(rows_ * columns_) : nullptr) {
     if (keeps == Keeps::values) {
         if (!load_rows(x, singles_)) {
-            singles_ = {};
-            load_rows(x, values_);
+            singles_.reset();
+            load_rows(x, doubles_);
         }
         return;
     }
@@ -94,8 +94,10 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
 /// Copies the values, row after row, and notes which columns lack some. False if one of them is not what it was, as the
 /// type holds fewer digits.
 template <class T>
-bool RankedTable::load_rows(const TreeTable& x, std::vector<T>& values) {
-    values.resize(at(rows_ * columns_));
+bool RankedTable::load_rows(const TreeTable& x, Kept<T>& values) {
+    const Index step = line_step<T>(columns_);
+    values = std::make_unique<ScratchArray<T>>(rows_ * step);
+    T* const to = values->get();
     struct Seen {
         bool is_missing = false, is_other = false;
 
@@ -109,10 +111,11 @@ bool RankedTable::load_rows(const TreeTable& x, std::vector<T>& values) {
     const Index blocks = x.is_sparse ? 1 : blocks_of(rows_, kRowsOfBlock);
     std::vector<Seen> seen(at(blocks * columns_));
     if (x.is_sparse) {
+        std::fill_n(to, rows_ * step, T{0});
         parallel_for(columns_, [&](Index j) {
             with_csr(x.by_columns, [&](auto csr) {
                 for (Index e = csr.starts[j]; e < csr.starts[j + 1]; ++e) {
-                    values[at(csr.indices[e] * columns_ + j)] = seen[at(j)].read(static_cast<double>(csr.values[e]));
+                    to[csr.indices[e] * step + j] = seen[at(j)].read(static_cast<double>(csr.values[e]));
                 }
             });
         });
@@ -125,8 +128,7 @@ bool RankedTable::load_rows(const TreeTable& x, std::vector<T>& values) {
                 for (Index i = block * kRowsOfBlock; i < stop; ++i) {
                     const From* const row = x.dense.at<From>(i, 0);
                     for (Index j = 0; j < columns_; ++j) {
-                        values[at(i * columns_ + j)] =
-                            own[j].read(static_cast<double>(row[j * x.dense.column_stride]));
+                        to[i * step + j] = own[j].read(static_cast<double>(row[j * x.dense.column_stride]));
                     }
                 }
             });
@@ -142,13 +144,14 @@ bool RankedTable::load_rows(const TreeTable& x, std::vector<T>& values) {
 
 void RankedTable::lay_rows() {
     const Index step = row_step();
-    bins_by_row_.resize(at(step * rows_));
+    bins_by_row_ = std::make_unique<ScratchArray<std::uint8_t>>(step * rows_);
     parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
         const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
+        std::fill_n(bins_by_row_->get() + block * kRowsOfBlock * step, (stop - block * kRowsOfBlock) * step, 0);
         for (Index j = 0; j < columns_; ++j) {
             const std::uint8_t* const own = bins(j);
             for (Index i = block * kRowsOfBlock; i < stop; ++i) {
-                bins_by_row_[at(i * step + j)] = own[i];
+                (*bins_by_row_)[i * step + j] = own[i];
             }
         }
     });
@@ -166,7 +169,7 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
     info.has_missing = known < rows_;
     const Index distinct = known > 0 ? static_cast<Index>(entries[known - 1].rank) + 1 : 0;
     info.values.reserve(at(distinct));
-    std::uint8_t* const bins = bins_.data() + j * rows_;
+    std::uint8_t* const bins = bins_->get() + j * rows_;
     double seen = 0.0;
     for (Index first = 0; first < known;) {
         const std::uint32_t rank = entries[first].rank;
@@ -176,8 +179,8 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
         for (; last < known && entries[last].rank == rank; ++last) {
             seen += weights != nullptr ? weights[entries[last].place] : 1.0;
             bins[entries[last].place] = bin;
-            if (!ranks_.empty()) {
-                ranks_[at(static_cast<Index>(entries[last].place) * columns_ + j)] = rank;
+            if (ranks_ != nullptr) {
+                (*ranks_)[static_cast<Index>(entries[last].place) * columns_ + j] = rank;
             }
         }
         // a bin ends where it holds its share of what is left to the bins
@@ -189,8 +192,8 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
     }
     for (Index i = known; i < rows_; ++i) {
         bins[entries[i].place] = kMissingBin;
-        if (!ranks_.empty()) {
-            ranks_[at(static_cast<Index>(entries[i].place) * columns_ + j)] = kMissingRank;
+        if (ranks_ != nullptr) {
+            (*ranks_)[static_cast<Index>(entries[i].place) * columns_ + j] = kMissingRank;
         }
     }
 }

@@ -21,7 +21,7 @@ class DrawnSplits {
   public:
     DrawnSplits(const RankedTable& x, bool is_used);
 
-    /// Reads ascending columns of the rows of a node. `values` are as wide as the table.
+    /// Reads ascending columns of the rows of a node.
     void gather(const RowValues& values, const std::uint32_t* rows, Index count, const Index* columns, Index many);
     /// Draws a threshold for each of the columns.
     void draw(std::uint64_t seed);

@@ -42,6 +42,7 @@ class LocalRows {
     Index step_;  ///< from a column to the next: not a power of two, which would share few places of the cache
     ScratchArray<std::uint32_t> rows_, ranks_;
     ScratchArray<std::uint8_t> bins_;
+    RowValues all_;  ///< of the table, where trees compare values
     ScratchArray<float> singles_;
     ScratchArray<double> doubles_;
     bool is_copied_ = false;
