@@ -88,12 +88,15 @@ class BernoulliNB(LinearCounts, positive_only=False):
     def _logs(self, moments: ClassSums) -> tuple[Array, Array]:
         """Return logarithms of the probabilities that a property is there, and that it is not."""
         alpha = self._smoothing(moments.n_features)
-        with_it = moments.total + alpha
-        without = np.maximum(moments.weight[:, np.newaxis] - moments.total, 0.0) + alpha
+        with_it, without = moments.total + alpha, moments.weight[:, np.newaxis] - moments.total
+        np.maximum(without, 0.0, out=without)
+        without += alpha
         whole = with_it + without
-        # a class without rows, and none added: nothing is known
-        with_it, without = (np.where(whole > 0, part, 1.0) for part in (with_it, without))
-        return logarithms(with_it / (with_it + without)), logarithms(without / (with_it + without))
+        unknown = whole <= 0  # a class without rows, and none added
+        with_it[unknown], without[unknown], whole[unknown] = 1.0, 1.0, 2.0
+        with_it /= whole
+        without /= whole
+        return logarithms(with_it), logarithms(without)
 
     def _weights(self) -> tuple[Array, Array]:
         absent = self.feature_log_absence_
