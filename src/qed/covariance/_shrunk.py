@@ -80,11 +80,16 @@ class OAS(EmpiricalCovariance):
 
 def ledoit_wolf_amount(X: Any, s: Any, location: Array, covariance: Array, weight: float) -> float:
     """Return the shrinkage of Ledoit and Wolf; the fourth moments it needs are sums of squared lengths of rows."""
-    fourth, size = 0.0, max(1, BLOCK // len(location))
+    fourth, size, unit = 0.0, max(1, BLOCK // len(location)), largest_variance(covariance)
     for first in range(0, X.shape[0], size):
-        lengths = np.sum((np.asarray(X[first : first + size], dtype=np.float64) - location) ** 2, axis=1)
+        lengths = np.sum((np.asarray(X[first : first + size], dtype=np.float64) - location) ** 2, axis=1) / unit
         fourth += float(np.sum(lengths**2 if s is None else s[first : first + size] * lengths**2))
-    return ledoit_wolf_formula(covariance, fourth / weight, weight)
+    return ledoit_wolf_formula(covariance / unit, fourth / weight, weight)
+
+
+def largest_variance(covariance: Array) -> float:
+    """Return the unit in which squares of covariances neither vanish nor overflow: shares do not depend on it."""
+    return float(np.max(np.diagonal(covariance), initial=0.0)) or 1.0
 
 
 def ledoit_wolf_formula(covariance: Array, fourth: float, weight: float) -> float:
@@ -107,6 +112,7 @@ def oas_amount(covariance: Array, weight: float) -> float:
     p = len(covariance)
     if p == 1:
         return 0.0
+    covariance = covariance / largest_variance(covariance)
     level, squares = float(np.trace(covariance)) / p, float(np.mean(covariance**2))
     below = (weight + 1) * (squares - level**2 / p)
     return 1.0 if not below > 0 else float(min((squares + level**2) / below, 1.0))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 Structure = Literal["full", "tied", "diag", "spherical"]
+NARROWEST = 1e-4  # deviations: a mean that is rounded by more says nothing of its component
+FLATTEST = 1e-4  # rounding of an objective from which a proof says nothing
 SHAPES = "(c, p, p) or (p, p) or (c, p) or (c,)"
 
 STRUCTURE = param(
@@ -67,7 +69,29 @@ def rounding(found: Gaussians, trace: Array) -> float:
     """Bound the rounding of objectives of an ascent that ended at given components."""
     p = found.means.shape[1]
     size = 1.0 + p + float(np.max(np.abs(trace))) + p * abs(float(np.log(np.max(np.abs(found.whiten)))))
-    return float(64 * (p + 8) * UNIT * found.condition * size)
+    moved = _rounding_of_means(found)
+    if not moved <= NARROWEST:
+        raise InvalidData(
+            f"A component is so narrow that the last digit of its mean is {moved:.2g} of its deviations, and no density is known"
+            " there. Raise reg_covar, or scale the columns, as StandardScaler does."
+        )
+    bound = float(64 * (p + 8) * UNIT * found.condition * size) + moved
+    if not bound <= FLATTEST:
+        raise InvalidData(
+            f"A component is so flat that its density is known to {bound:.2g} at best: columns are nearly dependent, far beyond"
+            " reg_covar. Raise reg_covar, scale the columns, as StandardScaler does, or take covariance_type='diag'."
+        )
+    return bound
+
+
+def _rounding_of_means(found: Gaussians) -> float:
+    """Return by how many deviations of its component a stored mean is rounded, at most."""
+    size, used = np.abs(found.whiten), found.weights > 0
+    if found.structure in ("diag", "spherical"):
+        lengths = np.linalg.norm(size * np.abs(found.means), axis=1)
+    else:
+        lengths = np.linalg.norm((size @ np.abs(found.means)[:, :, None])[:, :, 0], axis=1)
+    return float(UNIT * np.max(lengths[used], initial=0.0))
 
 
 def draw(model: Any, n_samples: int, rng: Generator) -> tuple[Array, Array]:

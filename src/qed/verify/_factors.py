@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 NEAR = 1e-6  # of the null objective: codes that are found anew agree to far more
+NONNEGATIVE = 1e-10  # of the same, for objectives of nonnegative codes
 FLOOR = float(np.finfo(np.float32).eps)
 STEPS = {True: "change of a single entry of codes or components", False: "multiplicative step of the components"}
 NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
@@ -54,6 +55,8 @@ def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y:
     objective = error + _penalty(W, on_W, ratio) + _penalty(H, on_H, ratio)
     size = max(null, objective)
     require_stated(model, certificate, STEPS[beta == 2], (objective, null, gap), NEAR * size)
+    if not abs(objective - certificate.objective) <= NONNEGATIVE * size:  # which is flat where codes are the best ones
+        refuse(model, f"its objective is {objective:.14g}, not {certificate.objective:.14g}")
     if not abs(model.reconstruction_err_**2 / 2 - error) <= NEAR * size:
         refuse(model, f"its reconstruction error is {np.sqrt(2 * error):.8g}, not {model.reconstruction_err_:.8g}")
     return Verdict(certificate.statement, objective, max(gap, 0.0), NEAR * size, certificate.gap)

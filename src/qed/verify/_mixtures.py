@@ -174,7 +174,12 @@ def rounding_of(model: Any, stored: Parameters, certificate: AscentCertificate, 
     condition = condition_of(model, stored)
     least = min(float(np.min(np.diagonal(cholesky(model, one)))) for one in stored.covariances)
     size = 1.0 + p + float(np.max(np.abs(certificate.trace))) + p * (1 + abs(np.log(least)) + abs(np.log(condition)))
-    return condition, 64 * (p + 8) * DOUBLE * condition * size
+    moved = 0.0  # by how many deviations of its component a stored mean is rounded
+    for weight, mean, covariance in zip(stored.weights, stored.means, stored.covariances, strict=True):
+        inverse = solved(cholesky(model, covariance), np.eye(p, dtype=EXTENDED))
+        if weight > 0:
+            moved = max(moved, DOUBLE * float(np.sqrt(np.sum((np.abs(inverse) @ np.abs(mean)) ** 2))))
+    return condition, 64 * (p + 8) * DOUBLE * condition * size + moved
 
 
 def require_ascent(model: Any, certificate: AscentCertificate, what: str) -> None:
