@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.truth import (
+    bayesian,
     clusters,
     convex,
     covariances,
@@ -40,6 +41,7 @@ FAMILIES: dict[str, Callable[[int], Iterator[Judged]]] = {
         clusters,
         neighbours,
         likelihoods,
+        bayesian,
         covariances,
         mixtures,
         embeddings,
