@@ -165,7 +165,9 @@ def test_what_is_expected_is_worked_out_once_for_each_table(tmp_path, monkeypatc
         return [np.mean(data.X ** params["power"])]
 
     def problem(power):
-        return Problem("r", "a row", (8, 2), lambda rng, n, p: None, "mean", {"power": power}, "workflow", expected=mean)
+        return Problem(
+            "r", "a row", (8, 2), lambda rng, n, p: None, "mean", {"power": power}, "workflow", expected=mean
+        )
 
     one, other = Data(np.ones((8, 2)), np.zeros(8)), Data(np.full((8, 2), 3.0), np.zeros(8))
     assert [_expected.expected(problem(2), data)[0] for data in (one, other, one, other)] == [1, 9, 1, 9]
