@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.truth import (
-    bayesian,
     clusters,
     convex,
-    covariances,
+    densities,
     embeddings,
     least_squares,
     likelihoods,
-    mixtures,
     neighbours,
     structured,
     subsets,
@@ -41,9 +39,7 @@ FAMILIES: dict[str, Callable[[int], Iterator[Judged]]] = {
         clusters,
         neighbours,
         likelihoods,
-        bayesian,
-        covariances,
-        mixtures,
+        densities,
         embeddings,
     )
 }

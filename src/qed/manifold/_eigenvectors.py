@@ -104,7 +104,8 @@ def with_settled_axes(pairs: Pairs, size: float, rows: Any) -> Pairs:
 
 def _turn(shown: Array) -> Array:
     """Return a rotation of k axes, (k, k), from what columns show of them, (k, p)."""
-    left, axes = shown.copy(), []
+    left = shown.copy()
+    axes: list[Array] = []
     while len(axes) < len(shown):
         lengths = np.sqrt(np.sum(left * left, axis=0))
         if not lengths.max(initial=0.0) > 1e-8 * np.abs(shown).max(initial=0.0):

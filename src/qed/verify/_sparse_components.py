@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.verify._answers._found import codes as require_codes
-from qed.verify._answers._found import lacking
-from qed.verify._factors import NEAR, dense, refuse, require_stated
+from qed.verify._factors import NEAR, dense, lacking, refuse, require_stated
 from qed.verify._rows import DOUBLE, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict

@@ -12,7 +12,7 @@ import numpy as np
 
 from qed.verify._answers._compare import Numbers, blocks_of, dense, refuse, require, table_of
 from qed.verify._completed import completed
-from qed.verify._factors import NAMES, multiplied_codes
+from qed.verify._factors import NAMES, lacking, multiplied_codes
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -180,42 +180,6 @@ def rows_of_components(model: Any, X: Array) -> Numbers:
     """Return the rows that scores and components make."""
     C, mean, z = np.asarray(model.components_), np.asarray(model.mean_), X.astype(EXTENDED)
     return Numbers(z @ C + mean, np.abs(z) @ np.abs(C) + np.abs(mean))
-
-
-def lacking(x: Array, D: Array, U: Array, alpha: float, *, positive: bool) -> Array:
-    """Bound, row by row, by how much other codes lower the objective of the lasso: by the best of three dual points.
-
-    These are what is left of a row; that, moved to where the atoms in use correlate with it by alpha; and what no atom reaches.
-    Each is shrunk until no atom correlates by more.
-    """
-    wide, atoms = x.astype(EXTENDED), D.astype(EXTENDED)
-    rest = wide - U.astype(EXTENDED) @ atoms
-    size = np.sqrt(np.sum(atoms * atoms, axis=1))
-    unit = atoms / np.where(size > 0, size, 1)[:, None]
-
-    def bound(dual: Array, rest: Array, U: Array) -> Array:
-        slope = dual @ atoms.T
-        most = np.max(slope if positive else np.abs(slope), axis=1, keepdims=True)
-        share = np.minimum(1, alpha / np.maximum(most, np.finfo(float).tiny))
-        off = np.sum((rest - share * dual) ** 2, axis=1) / 2
-        return np.asarray(off + np.sum(alpha * np.abs(U) - U * share * slope, axis=1))
-
-    found = bound(rest, rest, U)
-    far = np.flatnonzero(found > 1e-10 * np.sum(wide * wide, axis=1))
-    if len(far):
-        _, values, axes = np.linalg.svd(unit.astype(np.float64), full_matrices=False)
-        span = axes[values > 1e-13 * values[0]].astype(EXTENDED)
-        outside = rest[far]
-        for _ in range(2):
-            outside = outside - (outside @ span.T) @ span
-        found[far] = np.minimum(found[far], bound(outside, rest[far], U[far]))
-    for i in far:
-        used = np.flatnonzero(U[i])
-        into, dual = np.linalg.pinv(unit[used].astype(np.float64), rcond=1e-12).astype(EXTENDED), rest[i]
-        for _ in range(3):  # each wins back the digits that the one before lost
-            dual = dual - into @ (unit[used] @ dual - alpha * np.sign(U[i, used]) / size[used])
-        found[i] = min(found[i], bound(dual[None], rest[[i]], U[[i]])[0])
-    return found
 
 
 def codes(model: Any, X: Any, told: Any) -> None:
