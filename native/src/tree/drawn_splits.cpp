@@ -67,11 +67,11 @@ constexpr auto kGather = gatherers<T>(std::make_index_sequence<kDrawnTogether>{}
 
 }  // namespace
 
-DrawnSplits::DrawnSplits(const RankedTable& x, bool is_used)
+DrawnSplits::DrawnSplits(const RankedTable& x, Index columns)
     : x_(x),
-      values_(is_used ? (x.rows() + 1) * kDrawnTogether : 1),
-      entries_(is_used ? x.rows() : 1),
-      lefts_(is_used ? x.rows() + 1 : 1) {}
+      values_(x.rows() * std::min(columns, kDrawnTogether) + kDrawnTogether),
+      entries_(columns > 0 ? x.rows() : 1),
+      lefts_(columns > 0 ? x.rows() + 1 : 1) {}
 
 void DrawnSplits::gather(const RowValues& values, const std::uint32_t* rows, Index count, const Index* columns,
                          Index many) {

@@ -29,7 +29,7 @@ class SampledGrower {
           rows_(y, limits_, x.rows(), has_weights),
           rule_{std::max<Index>(limits.leaf, 1), 0.0},
           local_(x, limits.is_random, limits.leaves == 0),  // best first, nodes are split in no order of places
-          drawn_splits_(x, limits.is_random),
+          drawn_splits_(x, limits.is_random ? limits.features : 0),
           ranked_splits_(x, y, rows_.by_sum(), !limits.is_random),
           sides_(x.rows()),
           codes_(limits.by_category != nullptr ? x.rows() : 1),

@@ -19,7 +19,8 @@ inline constexpr Index kDrawnTogether = 8;  ///< columns: as many doubles as a c
 
 class DrawnSplits {
   public:
-    DrawnSplits(const RankedTable& x, bool is_used);
+    /// Memory for at most so many columns at a time; 0 if no threshold is drawn.
+    DrawnSplits(const RankedTable& x, Index columns);
 
     /// Reads ascending columns of the rows of a node.
     void gather(const RowValues& values, const std::uint32_t* rows, Index count, const Index* columns, Index many);
