@@ -107,6 +107,7 @@ class DictionaryLearning(SparseCoding):
             sign = turned(D)
             D, U = D * sign[:, None], U * sign
         rules.lower_codes(x, D, U, np.einsum("ij,ij->i", x, x), MOST_SWEEPS)
+        D[~U.any(axis=0)] = 0.0  # an atom that no row uses was drawn, and not learnt
         order = by_length(D, x)
         D, U = np.ascontiguousarray(D[order]), np.ascontiguousarray(U[:, order])
         self.components_ = D

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable  # noqa: TC003  (read from an annotation)
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -273,6 +274,7 @@ def _order(now: steps.Moments, fun: Any, a: float) -> Any:
     return np.argsort(-np.abs(now.values - _of_normal(fun, a)), kind="stable")
 
 
+@lru_cache(maxsize=8)  # the nodes of the quadrature would take a third of a small fit
 def _of_normal(fun: str, a: float) -> float:
     if fun in NORMAL:
         return NORMAL[fun]

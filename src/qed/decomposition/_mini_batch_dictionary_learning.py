@@ -115,7 +115,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
         else:
             running = Running(self.components_.copy(), self.running_codes_, self.running_rows_, self.n_steps_)
         running.step(self._rules(), x, self.batch_size, rng)
-        self._store(x, running, "max_iter", seen)
+        self._store(x, running, "partial_fit", seen)
         return self
 
     def _let_in(self, X: Any, *, reset: bool) -> tuple[Array, Any]:
@@ -135,6 +135,8 @@ class MiniBatchDictionaryLearning(SparseCoding):
         sign = np.ones(len(running.D)) if self.positive_code or self.positive_dict else turned(running.D)
         D, U = running.D * sign[:, None], np.zeros((len(x), len(running.D)))
         rules.lower_codes(x, D, U, np.einsum("ij,ij->i", x, x), MOST_SWEEPS)
+        if outcome != "partial_fit":  # other batches may use them
+            D[~U.any(axis=0)] = 0.0  # an atom that no row uses was drawn, and not learnt
         order = by_length(D, x)
         self.components_, U = np.ascontiguousarray(D[order]), np.ascontiguousarray(U[:, order])
         self.running_codes_ = np.ascontiguousarray((running.A * np.outer(sign, sign))[np.ix_(order, order)])

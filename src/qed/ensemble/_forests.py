@@ -254,7 +254,7 @@ class RandomForestClassifier(_ForestClassifier):
 
     Cost
     ----
-    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 5 n p bytes, and about
+    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 6 n p bytes, and about
     60 n more for each tree that grows. A prediction takes one comparison for each level of each tree.
 
     See Also
@@ -298,8 +298,8 @@ class ExtraTreesClassifier(_ForestClassifier):
 
     Cost
     ----
-    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 16 n p bytes, and about 60 n more for each
-    tree that grows.
+    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 8 n p bytes, 4 n p where single
+    precision holds all values, and about 60 n + 8 n min(m, 8) more for each tree that grows.
 
     See Also
     --------
@@ -335,7 +335,7 @@ class RandomForestRegressor(_ForestRegressor):
 
     Cost
     ----
-    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 5 n p bytes, and about
+    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 6 n p bytes, and about
     60 n more for each tree that grows.
 
     See Also
@@ -376,8 +376,8 @@ class ExtraTreesRegressor(_ForestRegressor):
 
     Cost
     ----
-    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 16 n p bytes, and about 60 n more for each
-    tree that grows.
+    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 8 n p bytes, 4 n p where single
+    precision holds all values, and about 60 n + 8 n min(m, 8) more for each tree that grows.
 
     See Also
     --------

@@ -117,8 +117,8 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
     Cost
     ----
-    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
-    bins and about 100 n more.
+    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums; all classes are
+    added up in one pass over the rows at the root. 2 n p bytes for the bins, about 100 n more, and 40 n for each class beyond two.
 
     See Also
     --------
