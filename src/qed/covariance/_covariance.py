@@ -55,8 +55,6 @@ class CovarianceEstimator(Estimator):
         ----------
         X_test : array-like or frame of shape (n, p)
             Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------

@@ -94,20 +94,7 @@ class DictionaryLearning(SparseCoding):
     certificate_: StationaryCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn atoms.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn atoms."""
         x = np.ascontiguousarray(self._fit_data(X).X, dtype=np.float64)
         seen = fingerprint(x, np.empty((len(x), 0)), None)
         require_range(ArraySource(x, None, None), seen, centred=False)

@@ -30,7 +30,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     -----------
     StationaryCertificate: no change of a single entry of U or of a single atom lowers the objective by more than this. U are the
     lasso codes of rows for the stored atoms: of all rows after ``fit``, of those of the last call after ``partial_fit``. Batches do
-    not come to rest at a minimum, so the statement is weaker than that of ``DictionaryLearning``.
+    not converge to a minimum, so the statement is weaker than that of ``DictionaryLearning``.
 
     Cost
     ----
@@ -94,20 +94,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     certificate_: StationaryCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn atoms, batch by batch.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn atoms, batch by batch."""
         x, seen = self._let_in(X, reset=True)
         rng = generator(self.random_state)
         running = self._begin(x, rng)
@@ -119,20 +106,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Take a batch of rows in.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Take a batch of rows in."""
         is_first = "components_" not in self.__dict__
         x, seen = self._let_in(X, reset=is_first)
         rng = generator(self.random_state)

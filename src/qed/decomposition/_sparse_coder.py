@@ -82,20 +82,7 @@ class SparseCoder(SparseCoding, requires_fit=False):
         return 1.0 if self.transform_alpha is None and self.transform_algorithm != "omp" else self.transform_alpha
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the codes of rows, and state how good they are.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the codes of rows, and state how good they are."""
         x = np.ascontiguousarray(self._fit_data(X).X, dtype=np.float64)
         D = self._atoms(x.shape[1])
         U = self._codes(x)

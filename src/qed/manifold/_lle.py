@@ -86,20 +86,7 @@ class LocallyLinearEmbedding(Embedding):
     reconstruction_error_: float = fitted("The objective: the sum of the eigenvalues of the components.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Place the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Place the rows."""
         data = self._fit_data(X)
         n, p = data.X.shape
         if self.n_components > p:
@@ -135,11 +122,6 @@ class LocallyLinearEmbedding(Embedding):
 
     def transform(self, X: Any) -> Any:
         """Place new rows: at the weighted means of the points of their neighbours.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (m, p)
-            Rows.
 
         Returns
         -------

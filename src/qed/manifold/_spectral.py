@@ -28,7 +28,7 @@ def _is_square(model: Any, value: Any) -> str:
 
 
 class SpectralEmbedding(Embedding):
-    r"""Points that vary little along the links of a graph of near rows.
+    r"""Points that vary little along the edges of a graph of nearest neighbours.
 
     Objective
     ---------
@@ -99,13 +99,6 @@ class SpectralEmbedding(Embedding):
         ----------
         X : array-like, frame or sparse of shape (n, p)
             Rows; affinities or distances of all pairs if the affinity is "precomputed…".
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         metric: AnyMetric = "precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"
