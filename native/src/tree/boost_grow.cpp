@@ -43,8 +43,8 @@ struct Leaf {
 
 class BoostGrower {
   public:
-    BoostGrower(const RankedTable& x, const BoostRows& rows, const BoostRules& rules, std::uint64_t seed,
-                double* scores)
+    BoostGrower(const RankedTable& x, const BoostRows& rows, const BoostSums& sums, const BoostRules& rules,
+                std::uint64_t seed, double* scores)
         : x_(x),
           given_(rows),
           rules_(rules),
@@ -52,7 +52,7 @@ class BoostGrower {
           scores_(scores),
           columns_(x.columns()),
           groups_(blocks_of(x.columns(), kGrouped)),
-          sums_(x, rows, rules.monotone != nullptr),  // limits of values are stated from them
+          sums_(sums),
           units_(sums_.units()),
           rows_{ScratchArray<std::uint32_t>(rows.count), ScratchArray<std::uint32_t>(rows.count)},
           sides_(rows.count) {
@@ -61,13 +61,13 @@ class BoostGrower {
         }
     }
 
-    BoostTree grow() {
+    /// `histogram`: that of all rows.
+    BoostTree grow(std::unique_ptr<ScratchArray<Sums>> histogram) {
         Leaf root;
         root.stop = given_.count;
         root.seed = mixed_bits(seed_);
         root.meets.assign(rules_.groups.size(), 1);
-        root.histogram = fresh();
-        sums_.fill(nullptr, given_.count, root.histogram->get());
+        root.histogram = std::move(histogram);
         root.sums = sums_.total();
         leaves_.push_back(std::move(root));
         choose({&leaves_[0]});
@@ -319,7 +319,9 @@ class BoostGrower {
             Leaf& small = children[children[0].stop - children[0].start <= children[1].stop - children[1].start ? 0 : 1];
             Leaf& large = children[&small == &children[0] ? 1 : 0];
             small.histogram = fresh();
-            sums_.fill(rows_[small.depth % 2].get() + small.start, small.stop - small.start, small.histogram->get());
+            const BoostSums* const own[] = {&sums_};
+            Sums* const to[] = {small.histogram->get()};
+            BoostSums::fill(own, rows_[small.depth % 2].get() + small.start, small.stop - small.start, to);
             large.histogram = std::move(leaves_[at(number)].histogram);
             choose({&small, &large});
             for (Leaf& child : children) {
@@ -479,7 +481,7 @@ class BoostGrower {
     std::uint64_t seed_;
     double* scores_;
     Index columns_, groups_;
-    BoostSums sums_;
+    const BoostSums& sums_;
     const Units& units_;
     ScratchArray<std::uint32_t> rows_[2];
     ScratchArray<std::uint8_t> sides_;
@@ -491,18 +493,36 @@ class BoostGrower {
 
 std::vector<BoostTree> grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules,
                                     double* scores) {
-    std::vector<BoostTree> trees(at(rows.stride));
-    const auto grow = [&](Index k) {
-        BoostRows own = rows;
-        own.slopes += k;
-        own.curvatures += k;
-        trees[at(k)] = BoostGrower(x, own, rules, rules.seed + static_cast<std::uint64_t>(k),
-                                   scores == nullptr ? nullptr : scores + k).grow();
-    };
-    const Index shared = rows.stride - rows.stride % thread_count();  // trees that keep all threads busy, one each
-    parallel_for(shared, grow);
-    for (Index k = shared; k < rows.stride; ++k) {
-        grow(k);
+    std::vector<BoostTree> trees;
+    for (Index first = 0; first < rows.stride; first += kWordsTogether) {
+        const Index many = std::min(kWordsTogether, rows.stride - first);
+        std::vector<BoostRows> own(at(many), rows);
+        std::vector<std::unique_ptr<BoostSums>> sums;
+        std::vector<const BoostSums*> classes;
+        std::vector<std::unique_ptr<ScratchArray<Sums>>> roots;
+        std::vector<Sums*> histograms;
+        for (Index k = 0; k < many; ++k) {
+            own[at(k)].slopes += first + k;
+            own[at(k)].curvatures += first + k;
+            // limits of values are stated from sums: to all digits, where there are any
+            sums.push_back(std::make_unique<BoostSums>(x, own[at(k)], rules.monotone != nullptr));
+            classes.push_back(sums.back().get());
+            roots.push_back(std::make_unique<ScratchArray<Sums>>(sums.back()->size()));
+            histograms.push_back(roots.back()->get());
+        }
+        BoostSums::fill(classes, nullptr, rows.count, histograms.data());  // at the root all classes have the same rows
+        trees.resize(at(first + many));
+        const auto grow = [&](Index k) {
+            const Index number = first + k;
+            BoostGrower grower(x, own[at(k)], *sums[at(k)], rules, rules.seed + static_cast<std::uint64_t>(number),
+                               scores == nullptr ? nullptr : scores + number);
+            trees[at(number)] = grower.grow(std::move(roots[at(k)]));
+        };
+        const Index shared = many - many % thread_count();  // trees that keep all threads busy, one each
+        parallel_for(shared, grow);
+        for (Index k = shared; k < many; ++k) {
+            grow(k);
+        }
     }
     return trees;
 }

@@ -24,6 +24,7 @@ from qed.core import (
 )
 from qed.core._arrays import require_kind
 from qed.core._parts import copies_with, traits_of
+from qed.core._routing import RoutesToOne
 from qed.core._tables import is_sparse
 from qed.core._targets import as_target
 from qed.model_selection import check_cv
@@ -41,7 +42,7 @@ def beside(X: Any, columns: Array) -> Any:
     return np.hstack([X, columns])
 
 
-class _Chain:
+class _Chain(RoutesToOne):
     """What both share: the order, and models that see the targets before theirs."""
 
     def _read(self, X: Any, Y: Any) -> tuple[Any, Array]:
@@ -76,6 +77,7 @@ class _Chain:
 
     def _learn(self, X: Any, Y: Any, fit_params: dict[str, Any], method: str | None) -> None:
         owner: Any = self
+        fit_params = self._options_inside(fit_params)
         rows, target = self._read(X, Y)
         owner.order_ = np.array(self._order(target.shape[1]), dtype=np.int64)
         owner.estimators_ = []
@@ -182,28 +184,16 @@ class RegressorChain(Regressor, _Chain, multi_output=True, single_output=False):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
         Y : array-like of shape (n, m)
             Targets.
         **fit_params : object
             Passed to ``fit`` of every regressor.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(X, Y, fit_params, "predict")
         return self
 
     def predict(self, X: Any) -> Array:
         """Predict every target, each from the rows and the predictions before it.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -265,17 +255,10 @@ class ClassifierChain(Classifier, _Chain, multi_output=True, single_output=False
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
         Y : array-like of shape (n, m)
             Labels, one column a target; later classifiers see words as their numbers in order.
         **fit_params : object
             Passed to ``fit`` of every classifier.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         listed = [self.chain_method] if isinstance(self.chain_method, str) else list(self.chain_method)
         usable = [one for one in listed if one in METHODS and hasattr(self.estimator, one)]
@@ -290,11 +273,6 @@ class ClassifierChain(Classifier, _Chain, multi_output=True, single_output=False
 
     def predict(self, X: Any) -> Array:
         """Predict every label, each from the rows and the answers before it.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,70 @@ import numpy as np
 from qed.core import _finite
 from qed.core._errors import InvalidParameter
 from qed.core._params import fitted
+from qed.core._random import generator
 from qed.core._roles import Classifier
 from qed.core._validation import is_source, learn_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.random import Generator
+
     from qed.certificates import LikelihoodCertificate
     from qed.core._params import Array
+
+
+class Generative(abc.ABC):
+    """A classifier with a distribution of rows in each class, from which new ones can be drawn."""
+
+    if TYPE_CHECKING:  # of every classifier
+        classes_: Array
+
+        def _check_is_fitted(self) -> None: ...
+
+    @abc.abstractmethod
+    def _class_shares(self) -> Array:
+        """Return the probability of each class."""
+
+    @abc.abstractmethod
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        """Draw a row of each class whose number is given."""
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rows.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, p)
+            Rows.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+        """
+        self._check_is_fitted()
+        return drawn(self.classes_, self._class_shares(), n_samples, generator(random_state), self._draw)
+
+
+def drawn(
+    classes: Array, shares: Array, n_samples: int, stream: Generator, draw: Callable[[Any, Generator], Array]
+) -> tuple[Array, Array]:
+    """Draw labels by their shares, and a row of each."""
+    n = whole_number(n_samples, "n_samples")
+    code = stream.choice(len(classes), size=n, p=shares)
+    return np.asarray(draw(code, stream), dtype=np.float64), np.asarray(classes[code])
+
+
+def whole_number(value: Any, name: str) -> int:
+    """Read a number of things to draw."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+        raise InvalidParameter(f"{name} must be an integer >= 0, got {value!r:.100}.")
+    return int(value)
 
 
 class PosteriorClassifier(Classifier):
@@ -49,63 +106,25 @@ class PosteriorClassifier(Classifier):
         return by_rows(self, X, self._checked_joint)
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row; of equally probable ones the first.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the most probable label of each row; of equally probable ones the first."""
         if self._is_binary():
             return np.asarray(self.classes_[(by_rows(self, X, self._lead) > 0).astype(np.intp)])
         return np.asarray(self.classes_[by_rows(self, X, self._comparable).argmax(axis=1)])
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms, in the order of ``classes_``.
-        """
+        """Return the logarithms of the probabilities, which stay finite where probabilities vanish."""
         if self._is_binary():
             return two_log_shares(by_rows(self, X, self._lead))
         return by_rows(self, X, lambda rows: log_posterior(self._comparable(rows)))
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each label, in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one.
-        """
+        """Return the probability of each label, in the order of ``classes_``."""
         if self._is_binary():
             return two_shares(by_rows(self, X, self._lead))
         return by_rows(self, X, lambda rows: posterior(self._comparable(rows)))
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the probability (or density) of each row, whatever its label: low for outliers.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

@@ -35,6 +35,8 @@ from qed.discriminant_analysis._kernels import project
 from qed.linear_model._classes import LinearClassifier
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.core import FitData
 
 
@@ -75,13 +77,13 @@ class LinearDiscriminantAnalysis(
 
     Notes
     -----
-    All solvers are one here: the covariance within classes, its columns scaled, is taken apart once. ``solver`` says which of
+    All solvers are one here: the covariance within classes, its columns scaled, is decomposed once. ``solver`` says which of
     scikit-learn's estimates is meant. ``"svd"`` pools all rows and leaves out directions with a deviation of at most ``tol``
     of the scaled columns; ``"lsqr"`` and ``"eigen"`` weight the covariances of the classes by ``priors``, can shrink them, and
     leave out only what cannot be told from rounding. Where classes have given priors these estimates differ.
 
     Rows can come in chunks and be added by ``partial_fit``. For that a model keeps its statistic ``moments_``, after ``fit`` if
-    it takes no more than 16 MiB.
+    it takes no more than 16 MiB. ``sample`` draws rows where ``covariance_`` is kept.
 
     Examples
     --------
@@ -148,11 +150,6 @@ class LinearDiscriminantAnalysis(
     def transform(self, X: Any) -> Array:
         """Return the place of each row along the directions that separate the classes best.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n, r)
@@ -167,36 +164,23 @@ class LinearDiscriminantAnalysis(
         return project(rows, centre, self.scalings_[:, : self._n_features_out()])
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one.
-        """
+        """Return the probability of each class, in the order of ``classes_``."""
         scores = self.decision_function(X).astype(np.float64, copy=False)
         return two_shares(scores) if scores.ndim == 1 else posterior(scores)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms, in the order of ``classes_``.
-        """
+        """Return the logarithms of the probabilities, which stay finite where probabilities vanish."""
         scores = self.decision_function(X).astype(np.float64, copy=False)
         return two_log_shares(scores) if scores.ndim == 1 else log_posterior(scores)
+
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        if "covariance_" not in self.__dict__:
+            raise InvalidParameter(
+                "This LinearDiscriminantAnalysis kept no covariance to draw rows from: fit it with store_covariance=True."
+            )
+        variance, axes = np.linalg.eigh(self.covariance_)  # a covariance may be singular: rows then lie in a subspace
+        factor = axes * np.sqrt(np.maximum(variance, 0.0))
+        return np.asarray(self.means_[code] + stream.standard_normal((len(code), len(factor))) @ factor.T)
 
     @property
     def n_parameters_(self) -> int:
@@ -243,7 +227,7 @@ class LinearDiscriminantAnalysis(
     def _solved(self, moments: ClassMoments, prior: Array, data: FitData | None) -> _Solved:
         weight, mean = moments.weight, moments.mean
         pooled = moments.pooled() / weight.sum()
-        error = estimate_error(moments)
+        error = estimate_error(moments, pooled=True)
         covariance, least = pooled, float(np.sqrt(4 * moments.n_features * error))
         if self.solver == "svd":
             least = max(self.tol, least)

@@ -79,19 +79,8 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         if self.loss == "quantile" and self.quantile is None:
@@ -128,8 +117,8 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
     Cost
     ----
-    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
-    bins and about 100 n more.
+    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums; all classes are
+    added up in one pass over the rows at the root. 2 n p bytes for the bins, about 100 n more, and 40 n for each class beyond two.
 
     See Also
     --------
@@ -169,19 +158,8 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         codes = np.asarray(data.y, dtype=np.int64)

@@ -49,7 +49,7 @@ class HistBoostingModel(CategoryColumns, BoostedSum):
         20, "Fewest rows of a leaf; weights that are whole numbers count as so many rows."
     )
     l2_regularization: NonNegative = param(0.0, "Strength of the penalty on the values of leaves.")
-    max_features: Share = param(1.0, "Share of the columns that a split looks at, drawn anew for each.")
+    max_features: Share = param(1.0, "Share of the columns considered at each split, drawn at random.")
     max_bins: Bins = param(255, "Most bins of a column, besides that of missing values.")
     categorical_features: Any = param(
         "from_dtype",

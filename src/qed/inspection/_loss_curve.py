@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import InvalidData, _canvas
+from qed.core._canvas import Display
 
 
-class LossCurveDisplay:
-    """The objective of a network in each pass, and the score of held-out rows beside it.
+class LossCurveDisplay(Display):
+    """The objective of an iterative fit in each pass, and the score of held-out rows beside it.
 
     Parameters
     ----------
@@ -60,38 +61,22 @@ class LossCurveDisplay:
         Parameters
         ----------
         model : estimator
-            With ``loss_curve_``, and perhaps ``validation_scores_``.
+            A network, with ``loss_curve_`` and perhaps ``validation_scores_``; or a model whose certificate states the course of
+            its objective, such as the likelihood of a mixture at the start and after each step.
         name : str, optional
             Name of the curve; that of the class when left out.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        LossCurveDisplay
-            With what was drawn.
         """
-        losses = getattr(model, "loss_curve_", None)
+        losses = getattr(model, "loss_curve_", getattr(getattr(model, "certificate_", None), "trace", None))
         if losses is None:
             raise InvalidData(
-                f"{type(model).__name__} has no loss_curve_: it is not fitted, or does not learn in passes."
+                f"{type(model).__name__} has no loss_curve_, and no trace in a certificate: it is not fitted, or does not learn in"
+                " passes."
             )
         scores = getattr(model, "validation_scores_", None)
         return cls(losses=losses, scores=scores, name=name or type(model).__name__).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the curve, and that of scores on an axis to the right.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the curve, and that of scores on an axis to the right."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(6.0, 3.8))
         passes = np.arange(1, len(self.losses) + 1)
         colour = _canvas.next_colour(self.ax_)
@@ -110,5 +95,5 @@ class LossCurveDisplay:
             self.score_ax_.set_ylabel("score of held-out rows", color=_canvas.GREY)
             self.score_ax_.spines["top"].set_visible(False)
             self.ax_.spines["top"].set_visible(False)
-        _canvas.legend(self.ax_, "upper right")
+        _canvas.legend(self.ax_, "best")
         return self

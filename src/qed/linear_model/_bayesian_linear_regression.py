@@ -13,6 +13,7 @@ from qed.core._threads import one_blas_thread
 from qed.data import Moments
 from qed.data._kernels import UNIT
 from qed.distributions import MultivariateGaussian, StudentT
+from qed.distributions._distribution import definite
 from qed.linear_model._evidence import LOG_TWO_PI, read_rows
 from qed.linear_model._linear import predict_linear
 
@@ -99,30 +100,12 @@ class BayesianLinearRegression(Regressor, sparse=True):
         ----------
         X : array-like, frame, sparse container or source of shape (n, p)
             Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         self._solve(read_rows(self, X, y, sample_weight).moments)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take further rows in: the posterior so far is their prior.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            More rows.
-        y : array-like of shape (n,)
-            Their targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------
@@ -144,8 +127,7 @@ class BayesianLinearRegression(Regressor, sparse=True):
         given = np.asarray(self.prior_covariance, dtype=np.float64)
         if given.ndim == 0:
             return mean, np.eye(q) / float(given)
-        prior = MultivariateGaussian(np.zeros(q), given)
-        return mean, np.linalg.inv(prior.covariance)
+        return mean, np.linalg.inv(definite(given, q, "BayesianLinearRegression.prior_covariance"))
 
     def _solve(self, moments: Moments) -> None:
         p, weight = moments.n_features, moments.weight
@@ -223,8 +205,6 @@ class BayesianLinearRegression(Regressor, sparse=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
         return_std : bool
             Whether to return the standard deviation of the predictive distribution too. Where the noise is learnt, that
             distribution is a t distribution of ``2 * noise_shape_`` degrees of freedom.

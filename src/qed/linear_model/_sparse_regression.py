@@ -32,7 +32,7 @@ def require_targets(model: Regressor, y: Array) -> None:
 class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
     """A regressor whose penalty makes coefficients zero."""
 
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", dtype="float", shape="(p,) or (m, p)")
     intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
     dual_gap_: float | Array = fitted(
         "Bound on objective minus optimum, as in the certificate.", low=0, shape="(m,)", answers=False
@@ -48,15 +48,6 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
         ----------
         X : array-like, frame, sparse container or source of shape (n, p)
             Rows to learn from; a source (`qed.scan`) brings its target and weights, and is read again for each step.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
 
         def declare(rows: TrainingData) -> ObjectiveSpec:  # once the door has looked at the parameters
@@ -76,11 +67,6 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
 
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

@@ -116,15 +116,6 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         ----------
         X : array-like or frame of shape (n, p)
             Rows, at least as many as components.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         if is_source(X):
@@ -185,7 +176,9 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         if weights is not None:
             weights = np.array(weights, dtype=np.float64)
             if weights.shape != (k,) or not abs(float(weights.sum()) - 1.0) <= 1e-8:
-                raise InvalidData(f"weights_init must be {k} numbers that sum to one, got shape {weights.shape}.")
+                raise InvalidData(
+                    f"weights_init must be {k} numbers that sum to one, got {weights.size} with a sum of {weights.sum():.10g}."
+                )
         if means is not None:
             means = np.array(means, dtype=np.float64)
             if means.shape != (k, p):

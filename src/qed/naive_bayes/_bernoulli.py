@@ -8,14 +8,17 @@ import numpy as np
 
 from qed.core import Array, InvalidData, NonNegative, _finite, fitted, param
 from qed.core._kernels import all_finite
+from qed.core._posterior import Generative
 from qed.data._kernels import products
 from qed.naive_bayes._counting import LinearCounts, logarithms, times
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.data._class_sums import ClassSums
 
 
-class BernoulliNB(LinearCounts, positive_only=False):
+class BernoulliNB(LinearCounts, Generative, positive_only=False):
     r"""Classes in which every property is there, or not, independently of the others.
 
     Objective
@@ -74,6 +77,12 @@ class BernoulliNB(LinearCounts, positive_only=False):
             return rows
         present = (values > self.binarize).astype(rows.dtype)
         return present if dense else type(rows)((present, rows.indices, rows.indptr), shape=rows.shape)
+
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        """Draw zeros and ones; with a bound above zero, that bound and one more, which are read as zeros and ones."""
+        present = np.exp(self.feature_log_prob_)
+        drawn = stream.random((len(code), present.shape[1])) < present[code]
+        return np.asarray(drawn + float(self.binarize or 0.0))
 
     def _learn(self, moments: ClassSums, classes: Array) -> None:
         share = self._learn_classes(moments, classes)

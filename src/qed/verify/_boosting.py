@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
+from qed.verify._boosted_splits import BoostedSplits, Grown
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
 from qed.verify._rows import holds_categories, read_data
 from qed.verify._seeds import mixed
+from qed.verify._trees import directions_of
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -71,14 +73,19 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     values = [np.unique(column[~np.isnan(column)]) for column in rows.X.T]
     scores = np.tile(base, (len(rows.X), 1))
     found, taken = [_mean_loss(model, rows, scores)], trees_of(model, trees)
-    _check_questions(model, taken, rows.X.shape[1])
+    p = rows.X.shape[1]
+    _check_questions(model, taken, p)
+    splits = BoostedSplits(model, rows, taken, groups_of(model, p), directions_of(model, p))
     for first in range(rounds):
         _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
             tree = taken[first * k + c]
             where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
-            leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
+            grown, leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
+            wrong = splits.check(first * k + c, where, grown, rows.s * slope[:, c], rows.s * bend[:, c])
+            if wrong is not None:
+                refuse(model, wrong)
             steps[:, c] = tree.value[leaf]
         scores = scores + steps
         found.append(_mean_loss(model, rows, scores))
@@ -93,7 +100,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     if certificate.rises < rises or certificate.rises != shown:
         refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
     return Verdict(
-        certificate.statement + fewer,
+        f"{certificate.statement}{fewer} {splits.looked.words()}",
         found[-1],
         abs(found[-1] - stated[-1]),
         float(size[-1]),
@@ -208,8 +215,11 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
     t = t[:, 0]
     if loss == "log_loss":
         value = np.logaddexp(0, -y * t)
-        p = np.exp(-np.logaddexp(0, y * t))  # of the other label
-        slope, bend = -y * p, p * (1 - p)
+        p, rest = (
+            np.exp(-np.logaddexp(0, y * t)),
+            np.exp(-value),
+        )  # of the other label and of its own: neither is one minus
+        slope, bend = -y * p, p * rest
     elif loss == "exponential":
         value = np.exp(-y * t)
         slope, bend = -y * value, value
@@ -324,10 +334,10 @@ def trees_of(model: Any, trees: Any) -> list[Tree]:
     return found
 
 
-def _check_tree(
+def _check_tree(  # noqa: PLR0915
     model: Any, where: str, tree: Tree, rows: Rows, slope: Array, bend: Array, left: Array, values: list[Array]
-) -> Array:
-    """Send rows down, checking the questions; then derive the step of every leaf. Return the leaf of each row."""
+) -> tuple[Grown, Array]:
+    """Send rows down, checking the questions; then derive the step of every leaf. Return where rows go, and the leaf of each."""
     n_nodes = len(tree.feature)
     if (tree.feature >= rows.X.shape[1]).any():
         refuse(model, f"{where} asks about columns that are not there")
@@ -335,7 +345,9 @@ def _check_tree(
     depth = np.zeros(n_nodes, dtype=np.int64)
     leaf = np.zeros(len(rows.X), dtype=np.int64)
     here, at, level = np.arange(len(rows.X)), np.zeros(len(rows.X), dtype=np.int64), 0
+    levels = []
     while len(here):
+        levels.append((here, at))
         G += np.bincount(at, rows.s[here] * slope[here], minlength=n_nodes)
         H += np.bincount(at, rows.s[here] * bend[here], minlength=n_nodes)
         count += np.bincount(at, rows.counts[here], minlength=n_nodes)
@@ -353,6 +365,7 @@ def _check_tree(
     if not np.array_equal(tree.weight[ends], count[ends]):
         refuse(model, f"a leaf of {where} holds other rows than it states")
     low, high = _bounds(model, tree, G, H)
+    grown = Grown(tree, levels, count, depth, low, high)
     rate = float(model.learning_rate)
     if rows.loss in ("absolute_error", "quantile"):
         share = 0.5 if rows.loss == "absolute_error" else model.loss_level_
@@ -370,7 +383,7 @@ def _check_tree(
                 size = np.abs(left[own]).max() + np.abs(rows.y[own]).max()
                 if not abs(step - wanted) <= 1e-9 * size + 1e-300:
                     refuse(model, f"the step of leaf {int(node)} of {where} is {step:.12g}, and not midway")
-        return leaf
+        return grown, leaf
     steep = H[ends] + model.l2_regularization
     step = np.clip(-G[ends] / np.where(steep > 0, steep, np.inf), low[ends], high[ends])
     size = np.bincount(leaf, rows.s * np.abs(slope), minlength=n_nodes)[ends] / np.where(steep > 0, steep, np.inf)
@@ -380,7 +393,7 @@ def _check_tree(
         refuse(
             model, f"leaf {worst} of {where} should add {rate * step[off][0]:.12g}, and adds {tree.value[worst]:.12g}"
         )
-    return leaf
+    return grown, leaf
 
 
 def _next(model: Any, where: str, tree: Tree, rows: Rows, here: Array, at: Array, values: list[Array]) -> Array:
