@@ -10,6 +10,7 @@
 
 #include "qed/dense/numbers.hpp"
 #include "qed/machine/parallel.hpp"
+#include "qed/machine/scratch.hpp"
 
 namespace qed {
 namespace {
@@ -33,21 +34,6 @@ int exponent_of(double number) noexcept {
     std::frexp(number > 0.0 ? number : 1.0, &exponent);
     return exponent;
 }
-
-/// What the scale depends on.
-struct Extent {
-    double slopes = 0.0, squares = 0.0, curvatures = 0.0, largest = 0.0, steepest = 0.0;
-    Index count = 0;
-
-    void add(const Extent& other) noexcept {
-        slopes += other.slopes;
-        squares += other.squares;
-        curvatures += other.curvatures;
-        largest = std::max(largest, other.largest);
-        steepest = std::max(steepest, other.steepest);
-        count += other.count;
-    }
-};
 
 template <class Work>
 void for_rows(const BoostRows& given, const Work& work) {
@@ -105,16 +91,19 @@ constexpr auto kAddPairs = pairs_adders(std::make_index_sequence<kGrouped>{});
 
 }  // namespace
 
-BoostSums::BoostSums(const RankedTable& x, const BoostRows& rows, bool fine)
-    : x_(x), groups_(blocks_of(x.columns(), kGrouped)) {
-    scale(rows, fine);
+void BoostExtent::add(const BoostExtent& other) noexcept {
+    slopes += other.slopes;
+    squares += other.squares;
+    curvatures += other.curvatures;
+    largest = std::max(largest, other.largest);
+    steepest = std::max(steepest, other.steepest);
+    count += other.count;
 }
 
-/// Powers of two scale slopes and curvatures: by their largest ones where few bits do, by their sums otherwise.
-void BoostSums::scale(const BoostRows& given, bool fine) {
-    std::vector<Extent> parts(at(blocks_of(given.count, kRowsOfScale)));
+BoostExtent extent_of(const BoostRows& given) {
+    std::vector<BoostExtent> parts(at(blocks_of(given.count, kRowsOfScale)));
     for_rows(given, [&](Index block, Index row, Index times) {
-        Extent& own = parts[at(block)];
+        BoostExtent& own = parts[at(block)];
         const auto many = static_cast<double>(times);
         const double slope = std::abs(given.slope(row));
         const double curvature = given.curvature(row);
@@ -125,59 +114,61 @@ void BoostSums::scale(const BoostRows& given, bool fine) {
         own.steepest = std::max(own.steepest, curvature / many);
         own.count += times;
     });
-    Extent all;
-    for (const Extent& own : parts) {
+    BoostExtent all;
+    for (const BoostExtent& own : parts) {
         all.add(own);
     }
+    return all;
+}
+
+BoostScale scale_of(const BoostExtent& all, bool has_counts, bool fine) {
     const int up = kSlopeBits - exponent_of(all.largest);
     const int up_curvature = kCurvatureBits - exponent_of(all.steepest);
     const auto count = static_cast<double>(all.count);
     const double typical = std::ldexp(std::sqrt(all.squares / count), up);
     const double typical_curvature = std::ldexp(all.curvatures / count, up_curvature);
-    const bool is_coarse = !fine && all.count <= kMostCounted && typical >= kTypicalSlope &&
-                           typical_curvature >= kTypicalCurvature;
-    units_.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all.count)));
-    is_packed_ = is_coarse && given.counts == nullptr;
-    words_ = std::make_unique<ScratchArray<Word>>(x_.rows() * (is_packed_ ? 1 : 2));
-    if (is_coarse) {
-        units_.slope = std::ldexp(1.0, -up);
-        units_.curvature = std::ldexp(1.0, -up_curvature);
-        round(given, (1 << kSlopeBits) - 1, (1 << kCurvatureBits) - 1);
-    } else {
-        units_.slope = std::ldexp(1.0, exponent_of(all.slopes) - 61);
-        units_.curvature = std::ldexp(1.0, exponent_of(all.curvatures) + units_.count_bits - 61);
-        round(given, 0x1p61, 0x1p61);
-    }
+    BoostScale scale;
+    scale.is_coarse = !fine && all.count <= kMostCounted && typical >= kTypicalSlope &&
+                      typical_curvature >= kTypicalCurvature;
+    scale.is_packed = scale.is_coarse && !has_counts;
+    scale.units.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all.count)));
+    scale.units.slope = std::ldexp(1.0, scale.is_coarse ? -up : exponent_of(all.slopes) - 61);
+    scale.units.curvature =
+        std::ldexp(1.0, scale.is_coarse ? -up_curvature : exponent_of(all.curvatures) + scale.units.count_bits - 61);
+    return scale;
 }
 
-/// Rounds to whole numbers, of at most the given sizes; a row that counts several times is rounded as one of them.
-void BoostSums::round(const BoostRows& given, double slope, double curvature) {
-    const double times = 1.0 / units_.slope;
-    const double times_curvature = 1.0 / units_.curvature;
-    const bool is_coarse = slope < 0x1p61;
-    Word* const words = words_->get();
+/// Whole numbers of at most the sizes of the scale; a row that counts several times is rounded as one of them.
+Sums BoostSums::round(const BoostRows& given) const {
+    const double slope = scale_.is_coarse ? (1 << kSlopeBits) - 1 : 0x1p61;
+    const double curvature = scale_.is_coarse ? (1 << kCurvatureBits) - 1 : 0x1p61;
+    const double times = 1.0 / scale_.units.slope;
+    const double times_curvature = 1.0 / scale_.units.curvature;
+    const int bits = scale_.units.count_bits;
     std::vector<Sums> parts(at(blocks_of(given.count, kRowsOfScale)));
     for_rows(given, [&](Index block, Index row, Index many) {
-        const Index share = is_coarse ? many : 1;
+        const Index share = scale_.is_coarse ? many : 1;
         const double own = given.slope(row) / static_cast<double>(share) * times;
         const double bend = given.curvature(row) / static_cast<double>(share) * times_curvature;
         const Word rounded = share * static_cast<Word>(std::nearbyint(std::clamp(own, -slope, slope)));
         const Word curved = share * static_cast<Word>(std::nearbyint(std::min(bend, curvature)));
-        if (is_packed_) {
-            words[row] = (rounded << kRestField) + (curved << kCountField) + 1;
+        if (scale_.is_packed) {
+            words_[row] = (rounded << kRestField) + (curved << kCountField) + 1;
         } else {
-            words[2 * row] = rounded;
-            words[2 * row + 1] = (curved << units_.count_bits) + many;
+            words_[2 * row] = rounded;
+            words_[2 * row + 1] = (curved << bits) + many;
         }
-        parts[at(block)] += Sums{rounded, (curved << units_.count_bits) + many};
+        parts[at(block)] += Sums{rounded, (curved << bits) + many};
     });
+    Sums total;
     for (const Sums& own : parts) {
-        total_ += own;
+        total += own;
     }
+    return total;
 }
 
 void BoostSums::fill(const std::uint32_t* rows, Index count, Sums* histogram) const {
-    const Effort effort(static_cast<double>(count) * static_cast<double>(x_.columns()));
+    const Effort effort(static_cast<double>(count) * static_cast<double>(x_.columns));
     const Index parts = std::min<Index>(thread_count(), count / kRowsOfPart);
     if (parts < 2) {
         const Index shares = std::min<Index>(thread_count(), groups_);
@@ -186,15 +177,15 @@ void BoostSums::fill(const std::uint32_t* rows, Index count, Sums* histogram) co
         });
         return;
     }
-    const ScratchArray<Sums> others((parts - 1) * size());
+    const ScratchArray<Sums> others((parts - 1) * x_.places());
     parallel_for(parts, [&](Index k) {
         add_rows(rows, k * count / parts, (k + 1) * count / parts, 0, groups_,
-                 k == 0 ? histogram : others.get() + (k - 1) * size());
+                 k == 0 ? histogram : others.get() + (k - 1) * x_.places());
     });
     parallel_for(groups_, [&](Index g) {
         const Index first = g * kGrouped * kPlaces;
         for (Index k = 0; k < parts - 1; ++k) {
-            const Sums* const own = others.get() + k * size();
+            const Sums* const own = others.get() + k * x_.places();
             for (Index place = first; place < first + kGrouped * kPlaces; ++place) {
                 histogram[place] += own[place];
             }
@@ -207,34 +198,34 @@ void BoostSums::fill(const std::uint32_t* rows, Index count, Sums* histogram) co
 void BoostSums::add_rows(const std::uint32_t* rows, Index first, Index last, Index group, Index end,
                          Sums* histogram) const {
     const Index step = x_.row_step();
-    const Index width = is_packed_ ? 1 : 2;
+    const Index width = scale_.is_packed ? 1 : 2;
     const ScratchArray<Word> gathered(width * kRowsOfBlock);
     const ScratchArray<Word> packed((end - group) * kGrouped * kPlaces);
     std::fill_n(histogram + group * kGrouped * kPlaces, (end - group) * kGrouped * kPlaces, Sums{});
-    std::fill_n(packed.get(), is_packed_ ? (end - group) * kGrouped * kPlaces : 0, Word{0});
+    std::fill_n(packed.get(), scale_.is_packed ? (end - group) * kGrouped * kPlaces : 0, Word{0});
     Index held = 0;
     for (Index from = first; from < last; from += kRowsOfBlock) {
         const Index count = std::min(last - from, kRowsOfBlock);
-        const Word* words = words_->get() + width * from;
+        const Word* words = words_ + width * from;
         const std::uint32_t* const own = rows != nullptr ? rows + from : nullptr;
         if (own != nullptr) {
             for (Index i = 0; i < count; ++i) {
                 const auto row = static_cast<Index>(own[i]);
                 if (from + i + kRowsAhead < last) {
                     const auto later = static_cast<Index>(own[i + kRowsAhead]);
-                    __builtin_prefetch(x_.bins_by_row() + later * step);
-                    __builtin_prefetch(words_->get() + later * width);
+                    __builtin_prefetch(x_.by_row + later * step);
+                    __builtin_prefetch(words_ + later * width);
                 }
                 for (Index k = 0; k < width; ++k) {
-                    gathered[width * i + k] = (*words_)[width * row + k];
+                    gathered[width * i + k] = words_[width * row + k];
                 }
             }
             words = gathered.get();
         }
-        const std::uint8_t* const bins = x_.bins_by_row() + (rows != nullptr ? 0 : from * step);
+        const std::uint8_t* const bins = x_.by_row + (rows != nullptr ? 0 : from * step);
         for (Index g = group; g < end; ++g) {
-            const auto columns = static_cast<std::size_t>(std::min(kGrouped, x_.columns() - g * kGrouped));
-            if (is_packed_) {
+            const auto columns = static_cast<std::size_t>(std::min(kGrouped, x_.columns - g * kGrouped));
+            if (scale_.is_packed) {
                 kAddWords[columns - 1](bins + g * kGrouped, step, own, count, words,
                                        packed.get() + (g - group) * kGrouped * kPlaces);
             } else {
@@ -243,7 +234,7 @@ void BoostSums::add_rows(const std::uint32_t* rows, Index first, Index last, Ind
             }
         }
         held += count;
-        if (is_packed_ && (held + kRowsOfBlock > kRowsOfWord || from + count == last)) {
+        if (scale_.is_packed && (held + kRowsOfBlock > kRowsOfWord || from + count == last)) {
             unpack(packed.get(), (end - group) * kGrouped * kPlaces, histogram + group * kGrouped * kPlaces);
             held = 0;
         }
@@ -255,7 +246,7 @@ void BoostSums::unpack(Word* packed, Index count, Sums* histogram) const noexcep
     for (Index place = 0; place < count; ++place) {
         const Word word = std::exchange(packed[place], 0);
         histogram[place].slope += word >> kRestField;
-        histogram[place].rest += (((word >> kCountField) & ((Word{1} << kCurvatureField) - 1)) << units_.count_bits) +
+        histogram[place].rest += (((word >> kCountField) & ((Word{1} << kCurvatureField) - 1)) << scale_.units.count_bits) +
                                  (word & ((Word{1} << kCountField) - 1));
     }
 }

@@ -10,6 +10,7 @@ from qed.core import InvalidParameter, Probability, param
 from qed.core._class_weights import class_weights
 from qed.ensemble._boost_losses import BoostLoss, loss_named
 from qed.ensemble._boosted import BoostedClassifier, BoostedRegressor, signed_or_codes
+from qed.ensemble._boosting import BoostData
 from qed.ensemble._hist_model import HistBoostingModel
 
 
@@ -105,7 +106,7 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
         if X_val is not None:
             other = self._fit_data(X_val, y_val, sample_weight_val, reset=False)
             s = np.ones(other.n_rows) if other.weight is None else other.weight
-            held = other.X, np.ascontiguousarray(other.y, dtype=np.float64), s
+            held = BoostData(other.X, np.ascontiguousarray(other.y, dtype=np.float64), s, None, None)
         self._boost(rows, loss, 1, warm=data.warm, held=held)
         return self
 
@@ -202,7 +203,7 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
                 raise InvalidParameter("y_val holds labels that y does not have.")
             own = places[np.asarray(other.y, dtype=np.int64)]
             s = np.ones(other.n_rows) if other.weight is None else other.weight
-            held = other.X, signed_or_codes(own, k), s if factor is None else s * factor[own]
+            held = BoostData(other.X, signed_or_codes(own, k), s if factor is None else s * factor[own], None, None)
         self.classes_ = data.classes
         loss = BoostLoss(self.loss if k <= 2 else "softmax")
         self._boost(rows, loss, 1 if k <= 2 else k, warm=warm, held=held)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
+from qed.core._validation import is_source
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
-from qed.verify._rows import holds_categories, read_data
+from qed.verify._rows import holds_categories, read_data, read_on_disk, rows_where
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
@@ -104,7 +105,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
 
 def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array | None]:
     """Return rows of positive weight as losses take them, and the classes of labels."""
-    data = read_data(model, X, y, sample_weight)
+    data = read_on_disk(model, X) if is_source(X) else read_data(model, X, y, sample_weight)
     s = np.ones(data.n_rows) if data.weight is None else data.weight
     whole = data.weight is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
     counts = s if whole else np.ones(data.n_rows)
@@ -126,7 +127,7 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Arr
         k, target, loss = 1, data.y.astype(np.float64), model.loss
     used = s > 0
     table = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    rows = Rows(np.asarray(table, dtype=np.float64)[used], target[used], s[used], counts[used], k, loss)
+    rows = Rows(rows_where(np.asanyarray(table, dtype=np.float64), used), target[used], s[used], counts[used], k, loss)
     return rows, None if strata is None else strata[used]
 
 
@@ -148,7 +149,8 @@ def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows
     if not kept.any():
         refuse(model, "it was stopped by rows that nothing is drawn of")
     train, held = (
-        rows._replace(X=rows.X[own], y=rows.y[own], s=rows.s[own], counts=rows.counts[own]) for own in (~kept, kept)
+        rows._replace(X=rows_where(rows.X, own), y=rows.y[own], s=rows.s[own], counts=rows.counts[own])
+        for own in (~kept, kept)
     )
     return train, held
 

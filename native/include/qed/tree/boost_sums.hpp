@@ -8,10 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
-
-#include "qed/machine/scratch.hpp"
 #include "qed/tree/boost.hpp"
 #include "qed/tree/ranks.hpp"
 
@@ -42,30 +38,45 @@ struct Units {
     }
 };
 
+/// What the scale of the rounding depends on; that of all rows is that of their parts, added.
+struct BoostExtent {
+    double slopes = 0.0, squares = 0.0, curvatures = 0.0, largest = 0.0, steepest = 0.0;
+    Index count = 0;
+
+    void add(const BoostExtent& other) noexcept;
+};
+
+BoostExtent extent_of(const BoostRows& rows);
+
+/// How slopes and curvatures become whole numbers: one word a row, or a pair.
+struct BoostScale {
+    Units units;
+    bool is_coarse = false, is_packed = false;
+};
+
+/// Powers of two: by the largest slope and curvature where few bits do, by their sums otherwise. `fine`: 61 bits in any case.
+BoostScale scale_of(const BoostExtent& extent, bool has_counts, bool fine);
+
 class BoostSums {
   public:
-    /// `fine`: whether to round to 61 bits in any case.
-    BoostSums(const RankedTable& x, const BoostRows& rows, bool fine);
+    /// `words`: by row of the table, one each if packed, otherwise two.
+    BoostSums(const BinsView& x, const BoostScale& scale, std::int64_t* words)
+        : x_(x), groups_(x.groups()), scale_(scale), words_(words) {}
 
-    [[nodiscard]] const Units& units() const noexcept { return units_; }
-    [[nodiscard]] const Sums& total() const noexcept { return total_; }
-    [[nodiscard]] Index size() const noexcept { return groups_ * kGrouped * kPlaces; }
+    /// Rounds all rows into their words; returns their sum.
+    Sums round(const BoostRows& rows) const;
 
     /// Builds the histogram of some rows of the table, ascending; null for all.
     void fill(const std::uint32_t* rows, Index count, Sums* histogram) const;
 
   private:
-    void scale(const BoostRows& rows, bool fine);
-    void round(const BoostRows& rows, double slope, double curvature);
     void add_rows(const std::uint32_t* rows, Index first, Index last, Index group, Index end, Sums* histogram) const;
     void unpack(std::int64_t* packed, Index count, Sums* histogram) const noexcept;
 
-    const RankedTable& x_;
+    BinsView x_;
     Index groups_;
-    bool is_packed_ = false;
-    std::unique_ptr<ScratchArray<std::int64_t>> words_;  ///< by row of the table: one each if packed, otherwise two
-    Units units_;
-    Sums total_;
+    BoostScale scale_;
+    std::int64_t* words_;
 };
 
 }  // namespace qed

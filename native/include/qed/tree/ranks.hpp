@@ -34,6 +34,19 @@ struct RankedColumn {
     }
 };
 
+/// Bins of a table: column by column, and row by row, a row being as long as whole groups of kGrouped columns.
+struct BinsView {
+    const std::uint8_t* by_column;
+    const std::uint8_t* by_row;
+    Index rows, columns;
+
+    [[nodiscard]] const std::uint8_t* column(Index j) const noexcept { return by_column + j * rows; }
+    [[nodiscard]] Index groups() const noexcept { return blocks_of(columns, kGrouped); }
+    [[nodiscard]] Index row_step() const noexcept { return groups() * kGrouped; }
+    /// Bins of a histogram of all columns.
+    [[nodiscard]] Index places() const noexcept { return row_step() * kPlaces; }
+};
+
 enum class Keeps : std::uint8_t { bins, bins_and_ranks, values };
 
 class RankedTable {
@@ -53,6 +66,8 @@ class RankedTable {
     /// The bin of row i in column j is at i * row_step() + j; a row is as long as whole groups of kGrouped columns.
     [[nodiscard]] const std::uint8_t* bins_by_row() const noexcept { return bins_by_row_.data(); }
     [[nodiscard]] Index row_step() const noexcept { return blocks_of(columns_, kGrouped) * kGrouped; }
+    [[nodiscard]] BinsView view() const noexcept { return {bins_.data(), bins_by_row_.data(), rows_, columns_}; }
+    [[nodiscard]] const std::vector<RankedColumn>& info() const noexcept { return info_; }
 
   private:
     void lay_rows();
@@ -64,5 +79,17 @@ class RankedTable {
     std::vector<std::uint8_t> bins_, bins_by_row_;
     std::vector<double> values_, values_by_row_;
 };
+
+/// Where bins of rows are written, and the lowest and highest value of each bin of each column so far.
+struct BinsRoom {
+    std::uint8_t* by_column;
+    std::uint8_t* by_row;
+    double* low;
+    double* high;
+};
+
+/// Bins rows of which `rows` have room, from the place `first` on. `cuts` are ascending, those of column j end at ends[j]:
+/// bin b holds what is above the cut before it, and at most cut b.
+void bin_rows(const Matrix& x, const double* cuts, const Index* ends, Index first, Index rows, const BinsRoom& to);
 
 }  // namespace qed

@@ -14,6 +14,7 @@ from qed.data.executors._local import Executor, Remote, Serial, Threads
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_scratch: ContextVar[str | None] = ContextVar("qed_scratch", default=None)
 _chosen: ContextVar[Executor | None] = ContextVar("qed_executor", default=None)
 
 
@@ -88,6 +89,21 @@ def _named(where: str) -> Executor:
     raise InvalidParameter(
         f"executor knows the words 'serial' and 'threads', and addresses such as 'dask://localhost:8786'; got {where!r}."
     )
+
+
+@contextmanager
+def scratch_in(folder: str) -> Iterator[None]:
+    """Have files that folds need for a while written below a folder."""
+    token = _scratch.set(folder)
+    try:
+        yield
+    finally:
+        _scratch.reset(token)
+
+
+def scratch_folder() -> str | None:
+    """Return the folder for such files; None for that of temporary files."""
+    return _scratch.get()
 
 
 def current_executor() -> Executor | None:
