@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from qed.data._fold import Statistic, Tally
+from qed.core._errors import ClusterLost
+from qed.data._fold import Lost, Statistic, Tally
 from qed.data.executors._choice import as_executor, chosen_executor, scratch_folder
 from qed.data.executors._local import Remote
 
@@ -199,6 +200,12 @@ class Residents(Generic[S]):
 
     def answers(self, message: Any) -> list[Any]:
         """Send a message to all parts; return their answers in order."""
+        try:
+            return self._answers(message)
+        except ClusterLost as lost:
+            raise Lost(words=str(lost)) from lost
+
+    def _answers(self, message: Any) -> list[Any]:
         done = len(self._messages)
         self._messages.append(message)
         numbers = range(len(self._parts))

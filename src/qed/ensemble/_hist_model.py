@@ -113,8 +113,11 @@ class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
             rounds = Rounds(self, loss, steps.rows, loss.constant(rows.y, rows.s, k), judged, steps.grow)
             if warm:
                 rounds.resume(self.trees_, self.baseline_, self.max_iter, "max_iter")
-            rounds.run(self.max_iter, lambda: stops and _improves_no_more(self, rounds))
-        self.train_score_ = -self.certificate_.losses
+            try:
+                rounds.run(self.max_iter, lambda: stops and _improves_no_more(self, rounds))
+            finally:
+                if rounds.parts:
+                    self.train_score_ = -self.certificate_.losses
 
     def _rule(self, number: int) -> _kernels.BoostRule:
         """Return how a tree is grown, given how many there were before it."""

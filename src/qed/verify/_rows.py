@@ -117,11 +117,11 @@ def read_on_disk(model: Any, source: Any) -> FitData:
     return FitData(table, codes, s, None, len(y), classes, owner=owner)
 
 
-def mapped_table(n: int, p: int) -> np.ndarray[Any, Any]:
+def mapped_table(n: int, p: int) -> np.memmap[Any, Any]:
     """Return a float64 table (n, p) in a file without a name, in Fortran order."""
     with TemporaryFile(prefix="qed-") as file:
-        table: np.ndarray[Any, Any] = np.memmap(file, np.float64, "w+", shape=(n, p), order="F")
-    return table
+        made: np.memmap[Any, Any] = np.memmap(file, np.float64, "w+", shape=(n, p), order="F")
+    return made
 
 
 def rows_where(table: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -129,7 +129,7 @@ def rows_where(table: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> np.nd
     if mask.all():
         return table
     if not isinstance(table, np.memmap):
-        return table[mask]
+        return np.asarray(table[mask])
     some = mapped_table(int(mask.sum()), table.shape[1])
     for j in range(table.shape[1]):
         some[:, j] = table[:, j][mask]

@@ -33,6 +33,9 @@ def executor(where: Any) -> Iterator[Executor]:
     ------
     InvalidParameter
         When ``where`` is none of these, when the client is closed, or when a worker runs another version of qed.
+    ClusterLost
+        When the scheduler can no longer be reached. An iterative fit has then stored its model so far with its certificate, as on
+        Ctrl-C; the passes that this takes are made in the calling process.
 
     Examples
     --------
@@ -46,6 +49,11 @@ def executor(where: Any) -> Iterator[Executor]:
     tasks = cluster_map.set(runs.map_tasks if isinstance(runs, Remote) else None)
     try:
         yield runs
+    except KeyboardInterrupt as stop:  # a fit that loses its cluster stores what it has, as on Ctrl-C
+        lost = runs.lost if isinstance(runs, Remote) else None
+        if lost is None:
+            raise
+        raise lost from stop
     finally:
         cluster_map.reset(tasks)
         _chosen.reset(token)

@@ -58,6 +58,7 @@ class DaskExecutor(Remote):
 
     def __init__(self, client: distributed.Client) -> None:
         self._client, self._owns = client, False
+        self._lost: ClusterLost | None = None
         _require_running(client)
         _require_same_version(client)
 
@@ -82,7 +83,10 @@ class DaskExecutor(Remote):
     def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply the function on the workers; results come in the order of the items."""
         client, rest = self._client, iter(items)
-        _require_running(client)
+        if self._lost is not None:  # what is left of a fit that was cut short
+            yield from map(function, rest)
+            return
+        self.require_cluster()
         most = TASKS_PER_THREAD * max(1, _thread_count(client))
         waiting: deque[tuple[Any, str]] = deque()
         try:
@@ -95,14 +99,14 @@ class DaskExecutor(Remote):
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
-            raise _lost(client) from error
+            raise self.gone() from error
         finally:  # an error, Ctrl-C, or nobody asks for the rest
             if waiting and client.status == "running":
                 client.cancel([future for future, _ in waiting])
 
     def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply a function that holds much: it is sent once, to every worker."""
-        _require_running(self._client)
+        self.require_cluster()
         (held,) = self._client.scatter([function], broadcast=True, hash=False)
         yield from self.map(held, items)
 
@@ -146,10 +150,32 @@ class DaskExecutor(Remote):
                 future.exception(timeout=CHECK_SECONDS)
             except TimeoutError:
                 if client.status != "running":
-                    raise _lost(client) from None
+                    raise self.gone() from None
                 if not warned and time.monotonic() - since > SLOW_SECONDS:
                     logging.getLogger("qed").info("waiting for %s since %.0f s", label or "a task", SLOW_SECONDS)
                     warned = True
+
+    @property
+    def lost(self) -> ClusterLost | None:
+        """The error that the scheduler cannot be reached any more, if that is so."""
+        return self._lost
+
+    def gone(self) -> ClusterLost:
+        """Return the error that the scheduler is gone; from now on, what is left of a fit is computed here."""
+        if self._lost is None:
+            self._lost = ClusterLost(
+                f"The Dask scheduler cannot be reached any more (the client is {self._client.status}). A fit that had begun has left "
+                "its model so far, and what that needed was computed here. Restart the cluster and fit again; models with "
+                "warm_start or partial_fit go on from what they have."
+            )
+            logging.getLogger("qed").warning("%s", self._lost)
+        return self._lost
+
+    def require_cluster(self) -> None:
+        """Refuse a cluster that is gone, or that has no workers."""
+        if self._client.status != "running":
+            raise self.gone()
+        _require_running(self._client)
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Compute delayed values, all at once."""
@@ -175,7 +201,7 @@ class Placed:
         """Apply the function on the workers; results come in the order of the items."""
         items, client = list(items), self._client
         if time.monotonic() - self._asked > CHECK_SECONDS:  # asking takes as long as a short pass
-            _require_running(client)
+            self._runs.require_cluster()
             self._threads, self._asked = _threads(client), time.monotonic()
         groups: dict[tuple[str, int], list[int]] = {}
         for place, owner in enumerate(self._placed([item.number for item in items])):
@@ -194,7 +220,7 @@ class Placed:
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
-            raise _lost(client) from error
+            raise self._runs.gone() from error
         finally:
             if waiting and client.status == "running":
                 client.cancel([future for future, _ in waiting])
@@ -299,13 +325,6 @@ def _other_version(found: dict[str, str], here: str) -> str:
     return (
         f"The worker {worker} runs {version}, and this process {here}{more}. Results would not agree: install the same version "
         "on all workers, and restart them."
-    )
-
-
-def _lost(client: distributed.Client) -> ClusterLost:
-    return ClusterLost(
-        f"The Dask scheduler cannot be reached any more (the client is {client.status}). Restart the cluster and fit again; "
-        "models with warm_start or partial_fit go on from what they have."
     )
 
 
