@@ -3,8 +3,7 @@
 ``make new NAME=ToyRegressor FAMILY=linear_model`` writes
 
 * ``src/qed/<family>/_toy_regressor.py``, and the line of ``__init__.pyi`` that exports it;
-* ``src/qed/verify/_toy_regressor.py``, its check and its answers, and their lines in the tables of ``verify/_registry.py`` and
-  ``verify/_answers/_table.py``;
+* ``src/qed/verify/_toy_regressor.py``, its check and its answers, and its entry in ``verify/_families/_<family>.py``;
 * ``tests/<family>/test_toy_regressor.py``;
 * a section on the family's page of ``docs/guide``;
 * ``benchmarks/problems/toy_regressor.py``, a benchmark row;
@@ -19,7 +18,6 @@ import argparse
 import re
 import subprocess
 import sys
-from bisect import bisect
 from pathlib import Path
 from string import Template
 
@@ -119,33 +117,28 @@ def export(family: str, snake: str, name: str) -> None:
 
 
 def register(family: str, snake: str, name: str) -> None:
-    """Add the import of the check and the line of the class to the tables of the checker, each in its place."""
-    table = ROOT / "src" / "qed" / "verify" / "_registry.py"
-    lines = with_entry(table, "TABLE", f"qed.{family}.{name}", f"_by(ExactCertificate, _{snake}.check)")
-    begin = next(i for i, line in enumerate(lines) if line.startswith("from qed.verify import ("))
-    end = next(i for i in range(begin, len(lines)) if lines[i].startswith(")"))
-    lines[begin + 1 : end] = sorted([*lines[begin + 1 : end], f"    _{snake},\n"])
-    table.write_text("".join(lines), encoding="utf-8")
-    answers = ROOT / "src" / "qed" / "verify" / "_answers" / "_table.py"
-    lines = with_entry(answers, "RULES", f"qed.{family}.{name}", f"_defined(predict=_{snake}.predicted)")
-    begin = next(i for i, line in enumerate(lines) if line.startswith("from qed.verify._answers import ("))
-    lines.insert(begin, f"from qed.verify import _{snake}\n")
-    answers.write_text("".join(lines), encoding="utf-8")
-
-
-def with_entry(table: Path, first: str, key: str, value: str) -> list[str]:
-    """Return the lines of a module with one more entry in the dictionary that begins with a name, in its place."""
+    """Add the import of the check and the entry of the class to the checker's table of the family, each in its place."""
+    table = ROOT / "src" / "qed" / "verify" / "_families" / f"_{family}.py"
+    if not table.exists():
+        table.write_text(filled("entries.py.txt", {"title": family.replace("_", " ").capitalize()}), encoding="utf-8")
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
-    entries = {i: found[1] for i, line in enumerate(lines) if (found := re.match(r' {4}"(qed\.\w+\.\w+)": ', line))}
-    table_begins = next(i for i, line in enumerate(lines) if line.startswith(first))
-    rows = [(place, key) for place, key in entries.items() if place > table_begins]
-    rows = rows[
-        : next((i for i in range(1, len(rows)) if rows[i][1] < rows[i - 1][1]), len(rows))
-    ]  # of this table alone
-    at = bisect([one for _, one in rows], key)
-    place = rows[at][0] if at < len(rows) else rows[-1][0] + 1
-    lines.insert(place, f'    "{key}": {value},\n')
-    return lines
+    begin = next(i for i, line in enumerate(lines) if line.startswith("ENTRIES"))
+    names = {i: found[1] for i, line in enumerate(lines) if i > begin and (found := re.match(r' {4}"(\w+)": ', line))}
+    end = next(i for i in range(begin, len(lines)) if lines[i].startswith("}"))
+    place = next((i for i, other in names.items() if other > name), end)
+    lines.insert(place, f'    "{name}": by(ExactCertificate, _{snake}.check, defined(predict=_{snake}.predicted)),\n')
+    wanted = (
+        f"from qed.verify import _{snake}\n",
+        "from qed.certificates import ExactCertificate\n",
+        "from qed.verify._answers._compare import defined\n",
+        "from qed.verify._families._entry import by\n",
+    )
+    first = next(i for i, line in enumerate(lines) if line.startswith("from __future__")) + 1
+    lines[first:first] = ["\n", *wanted]
+    table.write_text("".join(lines), encoding="utf-8")
+    tidy = ("check", "-q", "--fix", "--select", "I,F811"), ("format", "-q")
+    for words in tidy:
+        subprocess.run([sys.executable, "-m", "ruff", *words, table], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

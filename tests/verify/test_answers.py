@@ -13,7 +13,7 @@ import qed
 from qed.core import CertificateError, QedError
 from qed.core._records import public_name
 from qed.verify._answers import agreed, answers_known
-from qed.verify._answers._agree import _rules
+from qed.verify._families import entry_named
 
 ALL = configurations()
 KINDS = sorted({one.kind for one in ALL})
@@ -63,7 +63,7 @@ def test_answers_agree_with_their_definition_and_changed_ones_do_not(kind):
                 continue  # rows or parameters that this method refuses
             told = agreed(model, method, X)
             tried += 1
-            rule = _rules()[public_name(type(model))][method]
+            rule = entry_named(public_name(type(model))).answers[method]
             for other in _changes(model, told):
                 changed += 1
                 try:

@@ -6,7 +6,8 @@ columns (``_steps``, ``_selected``) have models fitted again as proposals, and v
 
 ::
 
-    _registry        which check verifies which class, and what a fit of that class may carry
+    _check_model     what any model must hold, then the check of its class
+    _families        which check verifies which class, what a fit of that class may carry, and what its models answer
     _rows            the rows, in blocks, in extended precision
     _same_data       whether the rows are those of the certificate
     _least_squares   objective and distance from the optimum of a least-squares model
@@ -62,7 +63,7 @@ import numpy as np
 
 from qed.certificates import ExplanationCertificate
 from qed.core import CertificateError, Estimator, InvalidData, InvalidParameter
-from qed.verify._registry import check_model
+from qed.verify._check_model import check_model
 from qed.verify._rows import OtherData
 from qed.verify._verdict import Verdict
 

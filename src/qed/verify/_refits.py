@@ -15,6 +15,7 @@ import numpy as np
 from qed.core import Estimator, clone
 from qed.core._records import public_name
 from qed.verify._answers import agreed, answers_known
+from qed.verify._check_model import check_model
 from qed.verify._part import takes_weight
 from qed.verify._rows import EXTENDED
 
@@ -34,8 +35,6 @@ USUAL = {
 
 def fitted_again(estimator: Any, X: Any, y: Any, weight: Any) -> Any:
     """Fit a copy of an estimator, and verify it if it is one of qed."""
-    from qed.verify._registry import check_model  # noqa: PLC0415  whose checks of searches come here
-
     options = {} if weight is None or not takes_weight(estimator) else {"sample_weight": weight}
     one = clone(estimator)
     one.fit(X, **options) if y is None else one.fit(X, y, **options)

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from qed.core import CertificateError
 from qed.core._records import public_name
 from qed.core._validation import is_source
-
-if TYPE_CHECKING:
-    from qed.verify._answers._compare import Rule
-
-
-@cache
-def _rules() -> dict[str, dict[str, Rule]]:
-    from qed.verify._answers._table import RULES  # noqa: PLC0415  rules of models of models ask for those of their parts
-
-    return RULES
+from qed.verify._families import entry_named
 
 
 def answers_known(name: str) -> frozenset[str]:
     """Return the methods of a class, by its public name, whose answers are defined here."""
-    return frozenset(_rules().get(name, {}))
+    entry = entry_named(name)
+    return frozenset() if entry is None else frozenset(entry.answers)
 
 
 def agreed(model: Any, method: str, X: Any) -> Any:
@@ -46,7 +38,8 @@ def agreed(model: Any, method: str, X: Any) -> Any:
         The answers of the model.
     """
     name = public_name(type(model))
-    rule = _rules().get(name, {}).get(method)
+    entry = entry_named(name)
+    rule = None if entry is None else entry.answers.get(method)
     if rule is None:
         raise CertificateError(
             f"The checker does not know what {method} of {name} should answer, so that it cannot follow what comes after it. Verify"

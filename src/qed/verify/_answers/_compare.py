@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
+METHODS = ("predict", "predict_proba", "decision_function", "transform", "inverse_transform")
 AT_ONCE = 1 << 20  # numbers of a block of rows
 FACTOR = 8  # of the rounding of a sum, for what comes after it
 
@@ -84,6 +85,16 @@ def of_rows(method: str, define: Definition, *, in_single: bool = False) -> Rule
             require(model, method, define(model, block), dense(whole[some]), terms=rows.shape[1], is_single=is_single)
 
     return rule
+
+
+def defined(**definitions: Definition) -> dict[str, Rule]:
+    """Return a rule for each method: compare block by block with a definition for rows of numbers."""
+    return {method: of_rows(method, define) for method, define in definitions.items()}
+
+
+def in_precision_of_rows(**definitions: Definition) -> dict[str, Rule]:
+    """Return the same for models that add up columns in the precision of the rows."""
+    return {method: of_rows(method, define, in_single=True) for method, define in definitions.items()}
 
 
 def require(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Labels, Numbers, softmax
+from qed.verify._answers._compare import Labels, Numbers, defined, softmax
 from qed.verify._independent_mixtures import Parameters, joint_logarithms, log_factorial, tables_of
 from qed.verify._rows import EXTENDED
 from qed.verify._variational import expected_logarithms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from qed.verify._answers._compare import Rule
+
+    Definition = Callable[[Any, "Array"], Numbers]  # sums of logarithms, one for each class or component
 
 Array = np.ndarray[Any, Any]
 CIRCLE = EXTENDED(math.log(2 * math.pi))
@@ -166,6 +173,12 @@ def decision(joint: Any, *, beside: float = 0.0) -> Any:
     return define
 
 
+def by_bayes(joint: Definition, *, linear: bool = False) -> dict[str, Rule]:
+    """Return rules for a classifier with a density for each class; a linear one has a decision function too."""
+    rules = defined(predict=label(joint), predict_proba=chances(joint))
+    return {**rules, **defined(decision_function=decision(joint))} if linear else rules
+
+
 def _precision(model: Any, k: int, p: int) -> Array:
     """Return the inverse covariance of a component as a matrix."""
     stored, kind = np.asarray(model.precisions_).astype(EXTENDED), model.covariance_type
@@ -174,7 +187,7 @@ def _precision(model: Any, k: int, p: int) -> Array:
     return np.asarray(np.diag(stored[k]) if kind == "diag" else np.eye(p, dtype=EXTENDED) * stored[k])
 
 
-def _components(model: Any, X: Array) -> Numbers:
+def components(model: Any, X: Array) -> Numbers:
     """Add up densities of the components of a mixture."""
     x, p = X.astype(EXTENDED), X.shape[1]
     values, sizes = [], []
@@ -187,9 +200,9 @@ def _components(model: Any, X: Array) -> Numbers:
     return Numbers(np.stack(values, axis=1) + _log(model.weights_), np.stack(sizes, axis=1) + 1)
 
 
-def _expected_components(model: Any, X: Array) -> Numbers:
+def expected_components(model: Any, X: Array) -> Numbers:
     """Add up expected logarithms of weights and densities of a mixture whose parameters have a posterior."""
-    found = _components(model, X)
+    found = components(model, X)
     p, counted = X.shape[1], np.asarray(model.mean_precision_).astype(EXTENDED)
     weights, shifts = expected_logarithms(model)
     return Numbers(found.values - _log(model.weights_) + weights + (shifts - p / counted) / 2, found.size)
@@ -197,7 +210,7 @@ def _expected_components(model: Any, X: Array) -> Numbers:
 
 def class_mixtures(model: Any, X: Array) -> Numbers:
     """Add up densities of the components of each class."""
-    found, owner = _components(model, X), np.asarray(model.component_classes_)
+    found, owner = components(model, X), np.asarray(model.component_classes_)
     values, sizes = [], []
     for label in range(len(model.classes_)):
         own = found.values[:, owner == label]
@@ -207,44 +220,22 @@ def class_mixtures(model: Any, X: Array) -> Numbers:
     return Numbers(np.stack(values, axis=1), np.stack(sizes, axis=1))
 
 
-def expected_component_chances(model: Any, X: Array) -> Numbers:
-    """Return how far each component of a variational mixture answers for a row."""
-    found = _expected_components(model, X)
-    return Numbers(softmax(found.values), 1 + found.size.max(axis=1, keepdims=True))
-
-
-def expected_component(model: Any, X: Array) -> Labels:
-    """Predict the number of the component of a variational mixture that most answers for a row."""
-    found = _expected_components(model, X)
-    return Labels(found.values, found.size.max(axis=1, keepdims=True), np.arange(found.values.shape[1]))
-
-
-def component_chances(model: Any, X: Array) -> Numbers:
-    """Return how far each component of a mixture answers for a row."""
-    found = _components(model, X)
-    return Numbers(softmax(found.values), 1 + found.size.max(axis=1, keepdims=True))
-
-
-def component(model: Any, X: Array) -> Labels:
-    """Predict the number of the component that most answers for a row."""
-    found = _components(model, X)
-    return Labels(found.values, found.size.max(axis=1, keepdims=True), np.arange(found.values.shape[1]))
-
-
-def _independent(model: Any, X: Array) -> Numbers:
+def independent_components(model: Any, X: Array) -> Numbers:
     """Add up logarithms of the probabilities of entries under the components of a mixture."""
     at = Parameters(np.asarray(model.weights_).astype(EXTENDED), tables_of(model))
     values, size = joint_logarithms(model, X, at)
     return Numbers(values, size + 1)
 
 
-def independent_component_chances(model: Any, X: Array) -> Numbers:
-    """Return how far each component of a mixture of independent columns answers for a row."""
-    found = _independent(model, X)
-    return Numbers(softmax(found.values), 1 + found.size.max(axis=1, keepdims=True))
+def of_components(joint: Definition) -> dict[str, Rule]:
+    """Return rules for a mixture: how far each component answers for a row, and the number of the one that most does."""
 
+    def define_shares(model: Any, X: Array) -> Numbers:
+        found = joint(model, X)
+        return Numbers(softmax(found.values), 1 + found.size.max(axis=1, keepdims=True))
 
-def independent_component(model: Any, X: Array) -> Labels:
-    """Predict the number of the component of a mixture of independent columns that most answers for a row."""
-    found = _independent(model, X)
-    return Labels(found.values, found.size.max(axis=1, keepdims=True), np.arange(found.values.shape[1]))
+    def define_number(model: Any, X: Array) -> Labels:
+        found = joint(model, X)
+        return Labels(found.values, found.size.max(axis=1, keepdims=True), np.arange(found.values.shape[1]))
+
+    return defined(predict=define_number, predict_proba=define_shares)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Labels, Numbers, both, sigmoid, softmax
+from qed.verify._answers._compare import Labels, Numbers, both, in_precision_of_rows, sigmoid, softmax
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -146,3 +146,10 @@ def discriminant_axes(model: Any, X: Array) -> Numbers:
     centre = np.asarray(model.xbar_ if model.solver == "svd" else np.zeros(p)).astype(EXTENDED)
     x = X.astype(EXTENDED)
     return Numbers((x - centre) @ axes, (np.abs(x) + np.abs(centre)) @ np.abs(axes))
+
+
+# -- what most linear models answer ----------------------------------------------------------------------------
+
+NUMBER = in_precision_of_rows(predict=number)
+HYPERPLANES = in_precision_of_rows(predict=label, decision_function=decision)
+PROBABILITIES = {**HYPERPLANES, **in_precision_of_rows(predict_proba=chances)}
