@@ -16,18 +16,31 @@ from qed.cluster import KMeans
 from qed.compose import make_pipeline
 from qed.decomposition import PCA
 from qed.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from qed.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from qed.linear_model import (
+    ElasticNet,
+    GroupLasso,
     HuberRegressor,
     Lasso,
     LinearRegression,
     LogisticRegression,
+    MultiTaskElasticNet,
+    MultiTaskLasso,
     PoissonRegressor,
+    QuantileRegressor,
     Ridge,
     RidgeCV,
+    SquareRootLasso,
 )
-from qed.mixture import GaussianMixture
+from qed.mixture import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    GaussianMixtureClassifier,
+    PoissonMixture,
+)
 from qed.model_selection import GridSearchCV, KFold, cross_val_predict, cross_validate
-from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
 from qed.preprocessing import (
     KBinsDiscretizer,
     MaxAbsScaler,
@@ -58,6 +71,7 @@ FRAME = pd.DataFrame(X, columns=NAMES).assign(
 )
 COUNTS = FRAME.assign(**{name: np.floor(FRAME[name] % 4) for name in NAMES})
 CODED = COUNTS.assign(a=COUNTS["a"].where(RNG.random(N) > 0.1))
+BITS = COUNTS.assign(**{name: COUNTS[name] % 2 for name in NAMES})
 GAPS = FRAME.assign(a=FRAME["a"].where(RNG.random(N) > 0.1))
 
 # model, target, table, attributes that must agree to 1e-10
@@ -93,6 +107,13 @@ EXACT = [
     (OrdinalEncoder(encoded_missing_value=-1), None, CODED, ["categories_"]),
     (TargetEncoder(), "number", CODED, ["categories_", "encodings_", "target_mean_"]),
     (TargetEncoder(smooth=3.0), "label", CODED, ["categories_", "encodings_", "target_mean_"]),
+    (PoissonNB(), "label", COUNTS, ["class_log_prior_"]),
+    (BernoulliMixture(2, random_state=0), None, BITS, ["weights_", "lower_bound_"]),
+    (PoissonMixture(2, random_state=0), None, COUNTS, ["weights_", "lower_bound_"]),
+    (CategoricalMixture(2, random_state=0), None, COUNTS, ["weights_", "lower_bound_"]),
+    (GaussianMixtureClassifier(1, random_state=0), "label", FRAME, ["classes_"]),
+    (HistGradientBoostingRegressor(max_iter=5, random_state=0), "number", GAPS, ["baseline_", "train_score_"]),
+    (HistGradientBoostingClassifier(max_iter=5, random_state=0), "label", GAPS, ["baseline_", "train_score_"]),
 ]
 # models without a finite statistic: both are within their certified gap
 ITERATIVE = [
@@ -103,7 +124,19 @@ ITERATIVE = [
     (LinearSVC(), "label"),
     (LinearSVC(loss="hinge"), "label"),
     (LinearSVR(epsilon=0.5), "number"),
+    (ElasticNet(0.1), "number"),
+    (GroupLasso(alpha=0.1, groups=[0, 0, 1, 1]), "number"),
+    (QuantileRegressor(alpha=0.01), "number"),
+    (SquareRootLasso(), "number"),
+    (MultiTaskLasso(0.1), ["number", "count"]),
+    (MultiTaskElasticNet(0.1), ["number", "count"]),
 ]
+
+
+def test_every_model_that_takes_sources_is_compared():
+    takes = {cls for _, cls in qed.all_estimators() if cls._declared_traits.chunks}
+    compared = {type(case[0]) for case in EXACT} | {type(case[0]) for case in ITERATIVE}
+    assert takes <= compared, sorted(cls.__name__ for cls in takes - compared)
 
 
 def source_of(table, target, *, weight=None, cuts=(0, 1, 1, 90, 300), batch_rows=40):

@@ -164,8 +164,8 @@ class DaskExecutor(Remote):
         """Return the error that the scheduler is gone; from now on, what is left of a fit is computed here."""
         if self._lost is None:
             self._lost = ClusterLost(
-                f"The Dask scheduler cannot be reached any more (the client is {self._client.status}). A fit that had begun has left "
-                "its model so far, and what that needed was computed here. Restart the cluster and fit again; models with "
+                f"The Dask scheduler cannot be reached any more (the client is {self._client.status}). A fit that had begun "
+                "has left its model so far, and what that needed was computed here. Restart the cluster and fit again; models with "
                 "warm_start or partial_fit go on from what they have."
             )
             logging.getLogger("qed").warning("%s", self._lost)
