@@ -360,3 +360,53 @@ def test_order_statistics_do_not_depend_on_how_rows_are_cut(cuts, batch_rows, or
     whole, chunked = qed.clone(model).fit(table[columns]), qed.clone(model).fit(source)
     np.testing.assert_array_equal(chunked.center_, whole.center_)
     np.testing.assert_array_equal(chunked.scale_, whole.scale_)
+
+
+MODELS_OF_RANDOM_TABLES = {
+    "ridge": (Ridge(), "number", ["coef_", "intercept_"]),
+    "bayes": (GaussianNB(), "label", ["theta_", "var_"]),
+    "components": (PCA(1), None, ["mean_", "explained_variance_"]),
+    "boosting": (
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=3, random_state=0),
+        "label",
+        ["baseline_"],
+    ),
+    "logistic": (LogisticRegression(), "label", []),
+}
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    cuts=st.lists(st.integers(0, 60), max_size=5),
+    batch_rows=st.sampled_from([1, 5, 1000]),
+    name=st.sampled_from(sorted(MODELS_OF_RANDOM_TABLES)),
+)
+def test_one_chunk_is_many_chunks_is_a_cluster(seed, cuts, batch_rows, name):
+    """Random splits of random tables: the bits of many chunks here and on workers, and the answer of all rows in memory."""
+    model, target, names = MODELS_OF_RANDOM_TABLES[name]
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(np.round(rng.normal(size=(60, 2)) * 10.0 ** rng.integers(-2, 3), 2), columns=["a", "b"])
+    table["label"] = (np.arange(60) % 2).astype(float)
+    table["number"] = table["a"] + rng.normal(size=60)
+    edges = [0, *sorted(cuts), 60]
+    columns = {"features": ["a", "b"], "target": target}
+    source = qed.scan([table[a:b] for a, b in pairwise(edges)], batch_rows=batch_rows, **columns)
+    here = qed.clone(model).fit(source)
+    with qed.executor(two_workers()):
+        there = qed.clone(model).fit(source)
+    y = () if target is None else (table[target].astype(int) if target == "label" else table[target],)
+    whole = qed.clone(model).fit(table[["a", "b"]], *y)
+    for attribute in names:
+        np.testing.assert_array_equal(getattr(here, attribute), getattr(there, attribute))
+        wanted = getattr(whole, attribute)
+        np.testing.assert_allclose(getattr(here, attribute), wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
+    if name == "logistic":
+        np.testing.assert_array_equal(here.coef_, there.coef_)
+        claims = here.certificate_, whole.certificate_
+        near = sum(claim.gap for claim in claims) + 1e-9 * abs(claims[0].objective)
+        assert abs(claims[0].objective - claims[1].objective) <= near
+    if name == "boosting":
+        np.testing.assert_array_equal(here.trees_.value, there.trees_.value)
+        np.testing.assert_array_equal(here.trees_.threshold, whole.trees_.threshold)
+        np.testing.assert_allclose(here.trees_.value, whole.trees_.value, rtol=1e-10, atol=1e-12)

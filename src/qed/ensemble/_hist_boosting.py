@@ -33,7 +33,7 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
     Cost
     ----
     O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
-    bins and about 100 n more.
+    bins and about 100 n more; from a source these are on disk, beside whoever reads it, but for 24 n bytes.
 
     See Also
     --------
@@ -80,8 +80,8 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to learn from; NaN is a missing value.
+        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
+            Rows to learn from; NaN is a missing value. A source brings its targets and weights.
         y : array-like of shape (n,)
             Targets.
         sample_weight : array-like of shape (n,), optional
@@ -130,7 +130,7 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
     Cost
     ----
     O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
-    bins and about 100 n more.
+    bins and about 100 n more; from a source these are on disk, beside whoever reads it, but for 24 n bytes.
 
     See Also
     --------
@@ -170,8 +170,8 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows to learn from; NaN is a missing value.
+        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
+            Rows to learn from; NaN is a missing value. A source brings its targets and weights.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
