@@ -160,6 +160,19 @@ def test_answers_of_a_source_are_those_of_its_rows():
     assert model.score(source("label")) == model.score(FRAME[NAMES], FRAME["label"])
 
 
+def test_threads_change_nothing():
+    before, found = qed.get_num_threads(), []
+    for threads in (1, 2, 3, 8, 64):
+        qed.set_num_threads(threads)
+        try:
+            found.append(HistGradientBoostingRegressor(max_iter=3, random_state=0).fit(source("y", weight="weight")))
+        finally:
+            qed.set_num_threads(before)
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].trees_.value, other.trees_.value)
+        np.testing.assert_array_equal(found[0].trees_.threshold, other.trees_.threshold)
+
+
 def test_a_changed_model_is_refused():
     rows = source("y")
     model = HistGradientBoostingRegressor(max_iter=3, random_state=0).fit(rows)

@@ -58,7 +58,9 @@ def folded(score: str, model: Any, source: Source, ask: Callable[[Any, Any], Any
     classes = getattr(model, "classes_", None)
     if _knows_labels(recipe_of(score)) and options.get("labels") is None and isinstance(classes, np.ndarray):
         options = {**options, "labels": classes}  # a chunk may lack some
-    of = partial(_tallied, score=score, model=model, names=source.schema.names, ask=ask, classes=classes, options=options)
+    of = partial(
+        _tallied, score=score, model=model, names=source.schema.names, ask=ask, classes=classes, options=options
+    )
     return fold(source, of, name=score)
 
 
