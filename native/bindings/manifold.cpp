@@ -123,33 +123,35 @@ std::tuple<Doubles, Doubles, Doubles> memberships(const Plain& d, double wanted,
     return {out.give<Doubles>(), near.give<Doubles>(), spread.give<Doubles>()};
 }
 
-void require_points(const Graph& g, Index rows, Index d, double angle) {
+void require_points(const Graph& g, Index rows, Index d, double angle, bool by_grid = false) {
     require(rows == g.nodes && d > 0, "there must be a point for each node");
     require(angle >= 0.0 && (angle == 0.0 || d <= 3), "boxes hold points of at most three coordinates");
+    require(!by_grid || (angle > 0.0 && d <= 2), "a grid holds points of at most two coordinates, with boxes beside it");
 }
 
 std::tuple<double, double> descend(const Edges& p, const Written& y, const Written& velocity, const Written& gains,
-                                   double exaggeration, double momentum, double learning_rate, double angle, Index steps) {
+                                   double exaggeration, double momentum, double learning_rate, double angle, bool by_grid,
+                                   Index steps) {
     const Graph g = graph(p, -1);
     const auto d = static_cast<Index>(y.shape(1));
-    require_points(g, static_cast<Index>(y.shape(0)), d, angle);
+    require_points(g, static_cast<Index>(y.shape(0)), d, angle, by_grid);
     for (const Written* other : {&velocity, &gains}) {
         require(other->shape(0) == y.shape(0) && other->shape(1) == y.shape(1), "velocity and gains are of the shape of y");
     }
-    const TsneRule rule{exaggeration, momentum, learning_rate, angle};
+    const TsneRule rule{exaggeration, momentum, learning_rate, {angle, by_grid}};
     TsneValue value;
     run([&] { value = tsne_steps(g, d, y.data(), velocity.data(), gains.data(), rule, steps); });
     return {value.divergence, value.gradient_norm};
 }
 
-std::tuple<double, Doubles> gradient(const Edges& p, const Plain& y, double angle) {
+std::tuple<double, Doubles> gradient(const Edges& p, const Plain& y, double angle, bool by_grid) {
     const Graph g = graph(p, -1);
     require(y.ndim() == 2, "points must be rows");
     const auto d = static_cast<Index>(y.shape(1));
-    require_points(g, static_cast<Index>(y.shape(0)), d, angle);
+    require_points(g, static_cast<Index>(y.shape(0)), d, angle, by_grid);
     Fresh<double> out({g.nodes, d});
     TsneValue value;
-    run([&] { value = tsne_gradient(g, d, y.data(), angle, out.get()); });
+    run([&] { value = tsne_gradient(g, d, y.data(), {angle, by_grid}, out.get()); });
     return {value.divergence, out.give<Doubles>()};
 }
 
@@ -204,8 +206,8 @@ void bind_manifold(nb::module_& module) {
     module.def("perplexity_similarities", &perplexity, arg("distances"), arg("perplexity"));
     module.def("membership_similarities", &memberships, arg("distances"), arg("wanted"), arg("connected"));
     module.def("tsne_steps", &descend, arg("p"), arg("y"), arg("velocity"), arg("gains"), arg("exaggeration"),
-               arg("momentum"), arg("learning_rate"), arg("angle"), arg("steps"));
-    module.def("tsne_gradient", &gradient, arg("p"), arg("y"), arg("angle"));
+               arg("momentum"), arg("learning_rate"), arg("angle"), arg("by_grid"), arg("steps"));
+    module.def("tsne_gradient", &gradient, arg("p"), arg("y"), arg("angle"), arg("by_grid"));
     module.def("student_sum", &summed, arg("y"), arg("rows"));
     module.def("umap_epochs", &layout, arg("edges"), arg("y"), arg("fixed").none(), arg("curve"), arg("sampling"),
                arg("first"), arg("last"));

@@ -8,6 +8,7 @@ import pytest
 
 from qed.cluster import KMeans, choose_k, elbow, penalised_k
 from qed.core import InvalidData, InvalidParameter
+from qed.core._events import STOP, listen
 from qed.mixture import GaussianMixture
 
 mpl.use("Agg")
@@ -54,6 +55,26 @@ def test_gap_statistic_and_stability_find_the_planted_number():
         choose_k(X, [1, 100])
     with pytest.raises(InvalidData, match="finite"):
         choose_k([[np.nan]] * 9)
+
+
+@pytest.mark.parametrize("steps", [2, 6, 9, 13, 400])
+def test_a_comparison_ends_when_it_is_asked_to(steps):
+    """Six numbers, then two tables of six, then two pairs of halves: rules without one whole round do not vote."""
+    seen = []
+
+    def stop(event):
+        seen.append(event)
+        return STOP if event.source == "choose_k" and event.step >= steps else None
+
+    with listen(stop):
+        found = choose_k(X, range(1, 7), n_references=2, n_halves=2, random_state=0)
+    assert len(found.ks) == len(found.inertia) == min(steps, 6)
+    assert ("gap" in found.votes) == (steps >= 12)
+    assert np.isfinite(found.gap).all() == (steps >= 12)
+    assert ("stability" in found.votes) == (steps >= 18)
+    assert max(event.step for event in seen if event.source == "choose_k") == min(steps, 30)
+    assert found.best in found.ks
+    found.plot()
 
 
 @pytest.mark.covers("CLU-38")

@@ -11,9 +11,10 @@ import pytest
 import sklearn.manifold as rival
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csc_matrix, csr_array
 
 import qed
-from qed.core import CertificateError, InvalidData, InvalidParameter
+from qed.core import CertificateError, InvalidData, InvalidParameter, MemoryLimit
 from qed.datasets import load_digits, load_iris
 from qed.decomposition import PCA
 from qed.manifold import (
@@ -33,9 +34,9 @@ from qed.manifold import (
     tsne_divergence,
 )
 from qed.manifold._fuzzy_graph import fuzzy_graph
-from qed.manifold._kernels import membership_similarities, perplexity_similarities
+from qed.manifold._kernels import Edges, membership_similarities, perplexity_similarities, tsne_gradient
 from qed.manifold._neighborhoods import Space
-from qed.metrics import euclidean_distances
+from qed.metrics import euclidean_distances, rbf_kernel
 
 
 def same_up_to_sign(ours, theirs, tolerance):
@@ -223,8 +224,34 @@ def test_the_divergence_falls_and_is_no_worse_than_that_of_scikit_learn():
 def test_boxes_push_nearly_like_single_points():
     X = load_digits().data[:400]
     exact = TSNE(random_state=0, method="exact", max_iter=250, perplexity=20).fit(X)
-    boxes = TSNE(random_state=0, max_iter=250, perplexity=20).fit(X)
-    assert boxes.certificate_.trustworthiness > exact.certificate_.trustworthiness - 0.02
+    for method in ("barnes_hut", "interpolation"):
+        model = TSNE(random_state=0, method=method, max_iter=250, perplexity=20).fit(X)
+        assert model.certificate_.trustworthiness > exact.certificate_.trustworthiness - 0.02
+
+
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("width", [1e-4, 1.0, 7.0, 60.0])
+def test_a_grid_pushes_like_all_pairs(d, width):
+    """Interpolated by cubic splines at most 0.4 apart; a far outlier leaves the points to boxes."""
+    rng = np.random.default_rng(1)
+    Y = width * rng.random((1500, d))
+    none = Edges(np.zeros(1501, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    away = Y[:, None] - Y
+    inverse = 1.0 / (1.0 + (away**2).sum(axis=2))
+    total = inverse.sum() - len(Y)
+    forces = -4.0 * np.einsum("ij,ijk->ik", inverse**2, away) / total
+    value, gradient = tsne_gradient(none, Y, 0.5, by_grid=True)
+    assert value == pytest.approx(np.log(total), abs=0.01)
+    assert np.linalg.norm(gradient - forces) < 0.01 * np.linalg.norm(forces)
+    Y[0] = 1e7
+    far = tsne_gradient(none, Y, 0.5, by_grid=True)[1]
+    assert np.array_equal(far, tsne_gradient(none, Y, 0.5)[1])
+
+
+def test_points_of_one_place_do_not_push():
+    none = Edges(np.zeros(9, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    gradient = tsne_gradient(none, np.ones((8, 2)), 0.5, by_grid=True)[1]
+    assert np.abs(gradient).max() < 1e-6
 
 
 @pytest.mark.covers("DIM-25")
@@ -267,7 +294,13 @@ def test_umap_places_new_rows_and_separates_labels():
 
 @pytest.mark.parametrize(
     "model",
-    [TSNE(max_iter=60, random_state=0), UMAP(n_epochs=30, random_state=0), MDS(max_iter=9), Isomap(n_neighbors=12)],
+    [
+        TSNE(max_iter=60, random_state=0, method="barnes_hut"),
+        TSNE(max_iter=300, random_state=0, method="interpolation"),
+        UMAP(n_epochs=30, random_state=0),
+        MDS(max_iter=9),
+        Isomap(n_neighbors=12),
+    ],
 )
 def test_threads_change_no_bit(model):
     X = load_digits().data[:300]
@@ -347,6 +380,7 @@ def test_trustworthiness_is_that_of_scikit_learn():
     [
         (TSNE(perplexity=30), IRIS[:20], "perplexity must be less than n_samples"),
         (TSNE(4), IRIS, "barnes_hut"),
+        (TSNE(3, method="interpolation"), IRIS, "n_components of at most 2"),
         (TSNE(metric="precomputed"), np.ones((40, 40)), 'init="random"'),
         (Isomap(n_neighbors=200), IRIS, "n_neighbors"),
         (Isomap(n_neighbors=None), IRIS, "radius"),
@@ -409,3 +443,82 @@ def test_scaling_without_the_matrix(n: int) -> None:
     np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)
     strain = np.sum((B - model.embedding_ @ model.embedding_.T) ** 2)
     assert model.certificate_.objective == pytest.approx(strain, rel=1e-9)
+
+
+# -- functions as metrics, and sparse rows ---------------------------------------------------------------------
+
+
+def _city(a, b):
+    return float(np.abs(a - b).sum())
+
+
+def _kernel(X):
+    return rbf_kernel(X, gamma=0.3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ClassicalMDS(),
+        MDS(max_iter=8),
+        Isomap(n_neighbors=20),
+        TSNE(max_iter=60, random_state=0, perplexity=5),
+        UMAP(n_epochs=20, random_state=0, n_neighbors=6),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_function_measures_like_the_metric_it_computes(model):
+    X = IRIS[::4, :]
+    by_name = model.__class__(**{**model.get_params(), "metric": "manhattan"}).fit(X)
+    by_function = model.__class__(**{**model.get_params(), "metric": _city}).fit(X)
+    np.testing.assert_allclose(by_function.embedding_, by_name.embedding_, atol=1e-6)
+    qed.verify(by_function, X)
+    assert by_function.certificate_.trustworthiness == pytest.approx(by_name.certificate_.trustworthiness, abs=1e-12)
+    if hasattr(model, "transform"):
+        new = IRIS[1:20:3]
+        np.testing.assert_allclose(by_function.transform(new), by_name.transform(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("model", [MDS(), Isomap(n_neighbors=4), TSNE(perplexity=3), UMAP(n_neighbors=4)])
+def test_a_function_below_zero_is_said(model):
+    with pytest.raises(InvalidData, match="negative distances"):
+        model.__class__(**{**model.get_params(), "metric": lambda a, b: -1.0}).fit(IRIS[::6])
+
+
+def test_affinities_by_a_function():
+    X = IRIS[::3]
+    ours = SpectralEmbedding(affinity=_kernel).fit(X)
+    np.testing.assert_allclose(
+        ours.embedding_, SpectralEmbedding(affinity="precomputed").fit(_kernel(X)).embedding_, atol=1e-10
+    )
+    qed.verify(ours, X)
+    with pytest.raises(InvalidData, match="one for each pair"):
+        SpectralEmbedding(affinity=lambda rows: rows).fit(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TSNE(max_iter=60, random_state=0, perplexity=5),
+        UMAP(n_epochs=20, random_state=0, n_neighbors=6),
+        Isomap(n_neighbors=6),
+        SpectralEmbedding(n_neighbors=6),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("container", [csr_array, csc_matrix])
+def test_sparse_rows_are_the_same_rows(model, container):
+    X = load_digits().data[:60]
+    dense = model.fit(X).embedding_.copy()
+    sparse = model.fit(container(X))
+    assert np.array_equal(sparse.embedding_, dense)
+    qed.verify(sparse, container(X))
+    if hasattr(model, "transform"):
+        new = load_digits().data[60:70]
+        assert np.array_equal(sparse.transform(container(new)), sparse.transform(new))
+
+
+def test_sparse_rows_that_do_not_fit_are_refused_before_they_are_made_dense():
+    wide = csr_array((np.ones(3000), (np.arange(3000), np.arange(3000))), shape=(3000, 2**31 - 1))
+    with pytest.raises(MemoryLimit, match="TruncatedSVD"):
+        TSNE().fit(wide)

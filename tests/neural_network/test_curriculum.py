@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import qed
+from qed.decomposition import PCA
 from qed.model_selection import GridSearchCV
 from qed.neural_network import MLPClassifier, MLPRegressor
 
@@ -345,3 +346,30 @@ def test_counts_and_a_search_over_architectures() -> None:
         cv=2,
     ).fit(table, table[:, 0] * table[:, 1] > 0)
     assert search.best_params_ == {"hidden_layer_sizes": (8,)}
+
+
+@pytest.mark.covers("DIM-30")
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_linear_autoencoder_learns_the_principal_subspace(k: int) -> None:
+    """The projector onto what the decoder spans is that of PCA, and encoder times decoder is that projector."""
+    rng = np.random.default_rng(4)
+    table = rng.standard_normal((80, 5)) * [3.0, 2.0, 1.0, 0.5, 0.2] @ rng.standard_normal((5, 5))
+    table -= table.mean(axis=0)
+    table /= np.linalg.norm(table) / np.sqrt(len(table))
+    model = MLPRegressor(
+        hidden_layer_sizes=(k,),
+        activation="identity",
+        solver="lbfgs",
+        alpha=0.0,
+        max_iter=5000,
+        tol=1e-14,
+        random_state=0,
+    ).fit(table, table)
+    encoder, decoder = model.coefs_
+    V = PCA(k).fit(table).components_.T
+    span = np.linalg.qr(decoder.T)[0]
+    np.testing.assert_allclose(span @ span.T, V @ V.T, atol=1e-4)
+    np.testing.assert_allclose(encoder @ decoder, V @ V.T, atol=1e-4)
+    left = np.mean((model.predict(table) - table) ** 2)
+    best = np.mean((table - table @ V @ V.T) ** 2)
+    assert best - 1e-12 <= left <= best + 1e-7

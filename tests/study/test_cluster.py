@@ -8,7 +8,9 @@ import pytest
 import qed
 from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.metrics import adjusted_rand_score
+from qed.report._cluster import cluster_report
 from qed.study import cluster
+from qed.study._clock import Clock
 from qed.study._column_types import describe
 from qed.study._encode import encode
 from qed.study._group_traits import group_traits
@@ -125,3 +127,25 @@ def test_clusters_under_other_names_are_rejected(found):
     changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.sheet, output=output))
     with pytest.raises(CertificateError, match="numbered by their sizes"):
         changed.verify(blobs())
+
+
+def test_the_choice_of_k_looks_at_the_clock():
+    """A clock on which each look takes a second: two numbers are compared, no rule has a whole round of its own, and it is said."""
+
+    class Ticks:
+        count = 0
+
+        def __call__(self):
+            self.count += 1
+            return float(self.count)
+
+    short = cluster(blobs(), clock=Clock(2.0, Ticks()))
+    assert short.choice.ks.tolist() == [1, 2]
+    assert set(short.choice.votes) <= {"elbow", "silhouette", "penalised cost"}
+    assert "single cluster" not in short.structure
+    page = cluster_report(short).html()
+    assert "There was no time for the gap to uniform rows" in page
+    long = cluster(blobs(), clock=Clock(1e6, Ticks()))
+    assert len(long.choice.ks) > 2
+    assert np.isfinite(long.choice.gap).all()
+    assert "stability" in long.choice.votes

@@ -6,6 +6,7 @@
 
 #include "qed/machine/parallel.hpp"
 #include "qed/manifold/attraction.hpp"
+#include "qed/manifold/grid.hpp"
 #include "qed/manifold/repulsion.hpp"
 
 namespace qed {
@@ -15,20 +16,24 @@ template <class Real>
 class Descent {
   public:
     Descent(const Graph& p, Index d)
-        : size_(p.nodes * d), tail_(d), attraction_(p, d), repulsion_(p.nodes, d),
+        : size_(p.nodes * d), tail_(d), attraction_(p, d), boxes_(p.nodes, d), grid_(p.nodes, d),
           pulled_(static_cast<std::size_t>(size_)), pushed_(pulled_.size()) {}
 
     /// Leaves the gradient in `pulled_` and returns its norm.
-    double gradient(const double* y, double exaggeration, double angle) {
+    double gradient(const double* y, double exaggeration, const TsnePush& push) {
+        bool by_grid = push.by_grid;
         attraction_.place(y);
         parallel_for(attraction_.blocks() + 1, [&](Index block) {
             if (block == 0) {  // one thread sorts the points while others pull
-                repulsion_.arrange(y, angle);
+                by_grid = by_grid && grid_.arrange(y);
+                if (!by_grid) {
+                    boxes_.arrange(y, push.angle);
+                }
             } else {
                 attraction_.run(block - 1, pulled_.data());
             }
         });
-        sum_ = repulsion_.run(angle, pushed_.data());
+        sum_ = by_grid ? grid_.run(pushed_.data()) : boxes_.run(push.angle, pushed_.data());
         double squares = 0.0;
         for (std::size_t i = 0; i < pulled_.size(); ++i) {
             pulled_[i] = tail_.factor() * (exaggeration * pulled_[i] - pushed_[i] / sum_);
@@ -54,7 +59,8 @@ class Descent {
     Index size_;
     Tail tail_;
     Attraction<Real> attraction_;
-    Repulsion<Real> repulsion_;
+    Repulsion<Real> boxes_;
+    GridRepulsion grid_;
     std::vector<double> pulled_;
     std::vector<double> pushed_;
     double sum_ = 1.0;
@@ -74,10 +80,10 @@ void in_precision(double angle, Work&& work) {
 TsneValue tsne_steps(const Graph& p, Index d, double* y, double* velocity, double* gains, const TsneRule& rule,
                      Index steps) {
     TsneValue value;
-    in_precision(rule.angle, [&](auto real) {
+    in_precision(rule.push.angle, [&](auto real) {
         Descent<decltype(real)> descent(p, d);
         for (Index step = 0; step < steps; ++step) {
-            value.gradient_norm = descent.gradient(y, rule.exaggeration, rule.angle);
+            value.gradient_norm = descent.gradient(y, rule.exaggeration, rule.push);
             if (step + 1 == steps) {
                 value.divergence = descent.divergence(y);
             }
@@ -87,11 +93,11 @@ TsneValue tsne_steps(const Graph& p, Index d, double* y, double* velocity, doubl
     return value;
 }
 
-TsneValue tsne_gradient(const Graph& p, Index d, const double* y, double angle, double* gradient) {
+TsneValue tsne_gradient(const Graph& p, Index d, const double* y, const TsnePush& push, double* gradient) {
     TsneValue value;
-    in_precision(angle, [&](auto real) {
+    in_precision(push.angle, [&](auto real) {
         Descent<decltype(real)> descent(p, d);
-        value.gradient_norm = descent.gradient(y, 1.0, angle);
+        value.gradient_norm = descent.gradient(y, 1.0, push);
         value.divergence = descent.divergence(y);
         std::copy_n(descent.values(), p.nodes * d, gradient);
     });

@@ -1,12 +1,14 @@
 #include "qed/manifold/umap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <type_traits>
 #include <vector>
 
 #include "qed/machine/elementary.hpp"
 #include "qed/machine/parallel.hpp"
+#include "qed/manifold/lanes.hpp"
 
 namespace qed {
 namespace {
@@ -16,39 +18,40 @@ constexpr Index kWide = kLanes<double>;
 constexpr double kNear = 1e-3;  // added to squared distances, so that points that coincide push with finite force
 constexpr float kMost = 4.0F;   // longest move along a coordinate, before the learning rate
 
-/// A stream of random numbers of its own for each edge and epoch (splitmix64), two from each state.
+// Moves are small and random: single precision does. What one vector holds moves at once.
+constexpr int kTogether = static_cast<int>(LanesOf<float>::kCount);
+using Floats = Lanes<float>;
+using Words [[gnu::vector_size(kTogether * sizeof(std::int32_t))]] = std::int32_t;
+using Numbers [[gnu::vector_size(kTogether * sizeof(std::uint64_t))]] = std::uint64_t;
+
+/// Streams of random numbers, one for each edge and epoch (splitmix64), two from each state.
 class Draws {
   public:
-    Draws(std::uint64_t seed, std::uint64_t epoch, std::uint64_t edge) noexcept
-        : state_(mixed(seed + kStep * (epoch + 1)) ^ (edge * 0xd1b54a32d192ed03ULL)) {}
+    Draws(std::uint64_t seed, std::uint64_t epoch, Numbers edges) noexcept
+        : state_(mixed(Numbers{} + (seed + kStep * (epoch + 1))) ^ (edges * 0xd1b54a32d192ed03ULL)) {}
 
-    Index below(Index n) noexcept {
+    Words below(std::uint64_t n) noexcept {
         if (left_ == 0) {
             state_ += kStep;
             word_ = mixed(state_);
             left_ = 2;
         }
         --left_;
-        const std::uint64_t half = left_ == 1 ? word_ >> 32 : word_ & 0xffffffffU;
-        return static_cast<Index>((half * static_cast<std::uint64_t>(n)) >> 32);
+        const Numbers half = left_ == 1 ? word_ >> 32 : word_ & 0xffffffffU;
+        return __builtin_convertvector((half * n) >> 32, Words);
     }
 
   private:
     static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15ULL;
-    static std::uint64_t mixed(std::uint64_t z) noexcept {
+    static Numbers mixed(Numbers z) noexcept {
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
         return z ^ (z >> 31);
     }
-    std::uint64_t state_;
-    std::uint64_t word_ = 0;
+    Numbers state_;
+    Numbers word_{};
     int left_ = 0;
 };
-
-// Moves are small and random: single precision does, eight points at a time at every instruction level.
-constexpr int kTogether = 8;
-using Floats [[gnu::vector_size(kTogether * sizeof(float))]] = float;
-using Words [[gnu::vector_size(kTogether * sizeof(float))]] = std::int32_t;
 
 /// Binary logarithm of positive numbers, to about 1e-6: the series of atanh, from mantissas between sqrt(1/2) and sqrt(2).
 [[gnu::always_inline]] inline Floats log2_of(Floats v) noexcept {
@@ -78,75 +81,98 @@ using Words [[gnu::vector_size(kTogether * sizeof(float))]] = std::int32_t;
     return low > kMost ? Floats{} + kMost : low;
 }
 
-/// As many numbers as asked for, on the spot where that is known beforehand.
-template <int Size>
-struct Room {
-    explicit Room(Index) {}
-    float& operator[](Index i) noexcept { return values[i]; }
-    const float& operator[](Index i) const noexcept { return values[i]; }
-    float values[Size] = {};
-};
-template <>
-struct Room<0> {
-    explicit Room(Index size) : values(static_cast<std::size_t>(size)) {}
-    float& operator[](Index i) noexcept { return values[static_cast<std::size_t>(i)]; }
-    const float& operator[](Index i) const noexcept { return values[static_cast<std::size_t>(i)]; }
-    std::vector<float> values;
+/// Coordinates of points, one in each lane, on the spot where their number is known beforehand.
+template <int D>
+class Places {
+  public:
+    explicit Places(Index d) {
+        if constexpr (D == 0) {
+            columns_.resize(static_cast<std::size_t>(d));
+        }
+    }
+    Floats& operator[](Index c) noexcept { return columns_[static_cast<std::size_t>(c)].lanes; }
+
+    void load(const float* points, Words at, Index d) noexcept {
+        alignas(Words) std::int32_t index[kTogether];
+        __builtin_memcpy(index, &at, sizeof(at));
+        if constexpr (D == 2) {
+            load_pairs(points, index, (*this)[0], (*this)[1]);
+        } else {
+            for (Index c = 0; c < d; ++c) {
+                for (int lane = 0; lane < kTogether; ++lane) {
+                    (*this)[c][lane] = points[index[lane] * d + c];
+                }
+            }
+        }
+    }
+
+    /// The first `many` lanes.
+    void store(float* points, Words at, Index d, int many) noexcept {
+        for (int lane = 0; lane < many; ++lane) {
+            for (Index c = 0; c < d; ++c) {
+                points[at[lane] * d + c] = (*this)[c][lane];
+            }
+        }
+    }
+
+  private:
+    struct Column {
+        Floats lanes{};
+    };
+    std::conditional_t<D == 0, std::vector<Column>, std::array<Column, D == 0 ? 1 : D>> columns_;
 };
 
-/// A point and what moves it: one other that pulls, in the first lane, and seven that push.
+/// How points pull and push others, one pair in each lane.
 template <int D>
 class Mover {
   public:
     Mover(Index d, const UmapRule& rule)
         : d_(D > 0 ? D : d), a_(static_cast<float>(rule.curve.a)), b_(static_cast<float>(rule.curve.b)),
-          push_(static_cast<float>(2.0 * rule.repulsion * rule.curve.b)), away_(d_ * kTogether) {}
+          push_(static_cast<float>(2.0 * rule.repulsion * rule.curve.b)), negatives_(rule.negatives), drawn_(d) {}
 
-    [[gnu::always_inline]] void place(int lane, const float* own, const float* other) {
+    /// Moves `own` and `other` towards each other, or `own` alone; then random ones of `count` points away from `own`, each
+    /// from where the last one left it. `itself` is what stands in `points` for `own`, and lanes without `rate` stay.
+    [[gnu::always_inline]] void move(Places<D>& own, Places<D>& other, bool stays, Words itself, const float* points,
+                                     Index count, Draws draws, Floats rate) noexcept {
+        Floats square = apart(own, other);
+        Floats safe = square > kLeast ? square : Floats{} + 1.0F;
+        Floats power = a_ * exp2_of(b_ * log2_of(safe));
+        Floats factor = square > kLeast ? -2.0F * b_ * power / (safe * (1.0F + power)) : Floats{};
         for (Index c = 0; c < d_; ++c) {
-            away_[c * kTogether + lane] = own[c] - other[c];
-        }
-    }
-
-    /// Moves `own` by all that were placed, and `pulled` the other way by what pulls, unless it stays where it is.
-    void apply(float* own, float* pulled, float rate) {
-        Floats square{};
-        for (Index c = 0; c < d_; ++c) {
-            square += lanes(c) * lanes(c);
-        }
-        const auto apart = square > 1e-30F;  // points that coincide neither pull nor push: their differences are zero
-        const Floats safe = apart ? square : Floats{} + 1.0F;
-        const Floats power = a_ * exp2_of(b_ * log2_of(safe));
-        const Words is_pull = {-1, 0, 0, 0, 0, 0, 0, 0};
-        const Floats above = is_pull ? -2.0F * b_ * power : Floats{} + push_;
-        const Floats below = (is_pull ? safe : safe + static_cast<float>(kNear)) * (1.0F + power);
-        const Floats factor = apart ? above / below : Floats{};
-        for (Index c = 0; c < d_; ++c) {
-            const Floats moves = clipped(factor * lanes(c));
-            float sum = 0.0F;
-            for (int lane = 0; lane < kTogether; ++lane) {
-                sum += moves[lane];
-            }
-            own[c] += rate * sum;
-            if (pulled != nullptr) {
-                pulled[c] -= rate * moves[0];
+            const Floats by = rate * clipped(factor * (own[c] - other[c]));
+            own[c] += by;
+            if (!stays) {
+                other[c] -= by;
             }
         }
-        for (Index at = 0; at < d_ * kTogether; ++at) {
-            away_[at] = 0.0F;
+        for (Index t = 0; t < negatives_; ++t) {
+            const Words at = draws.below(static_cast<std::uint64_t>(count));
+            drawn_.load(points, at, d_);
+            square = at == itself ? Floats{} : apart(own, drawn_);
+            safe = square > kLeast ? square : Floats{} + 1.0F;
+            power = a_ * exp2_of(b_ * log2_of(safe));
+            factor = square > kLeast ? push_ / ((safe + static_cast<float>(kNear)) * (1.0F + power)) : Floats{};
+            for (Index c = 0; c < d_; ++c) {
+                own[c] += rate * clipped(factor * (own[c] - drawn_[c]));
+            }
         }
     }
 
   private:
-    [[gnu::always_inline]] Floats lanes(Index c) const {
-        Floats v;
-        __builtin_memcpy(&v, &away_[c * kTogether], sizeof(v));
-        return v;
+    static constexpr float kLeast = 1e-30F;  // points that coincide neither pull nor push
+
+    [[gnu::always_inline]] Floats apart(Places<D>& own, Places<D>& other) noexcept {
+        Floats square{};
+        for (Index c = 0; c < d_; ++c) {
+            square += (own[c] - other[c]) * (own[c] - other[c]);
+        }
+        return square;
     }
 
     Index d_;
     float a_, b_, push_;
-    Room<D * kTogether> away_;
+    Index negatives_;
+    Places<D> drawn_;
 };
 
 /// Whether an edge of relative weight w is met in an epoch.
@@ -208,24 +234,6 @@ struct Classes {
     }
 };
 
-/// Random points push `own`, `others` of them to choose from; what pulls is placed already.
-template <int D>
-[[gnu::always_inline]] inline void push(Mover<D>& mover, float* own, float* pulled, Index itself, const float* others,
-                                        Index count, Index d, const UmapRule& rule, Draws draws, float rate) {
-    int lane = 1;
-    for (Index t = 0; t < rule.negatives; ++t) {
-        if (lane == kTogether) {
-            mover.apply(own, pulled, rate);
-            lane = 1;
-        }
-        const Index other = draws.below(count);
-        if (other != itself) {
-            mover.place(lane++, own, others + other * d);
-        }
-    }
-    mover.apply(own, pulled, rate);
-}
-
 float rate_of(const UmapRule& rule, Index epoch) noexcept {
     return static_cast<float>(rule.learning_rate * (1.0 - static_cast<double>(epoch) / static_cast<double>(rule.epochs)));
 }
@@ -237,25 +245,41 @@ void move_all(const Classes& classes, std::vector<float>& y, Index d, const Umap
     std::vector<float> before;
     for (Index epoch = std::max<Index>(first, 1); epoch < last; ++epoch) {
         before = y;
-        const float rate = rate_of(rule, epoch);
+        const Floats rate = Floats{} + rate_of(rule, epoch);
         for (std::size_t one = 0; one + 1 < classes.starts.size(); ++one) {
             const Index begin = classes.starts[one];
             const Index end = classes.starts[one + 1];
             parallel_for(blocks_of(end - begin, kBlock), [&](Index block) {
                 Mover<D> mover(d, rule);
+                Places<D> a(d);
+                Places<D> b(d);
+                Words first_ends{};
+                Words second_ends{};
+                Numbers numbers{};
+                int met = 0;
+                const auto when = static_cast<std::uint64_t>(epoch);
+                const auto move = [&] {  // lanes beyond those met hold old pairs, and are not stored
+                    a.load(y.data(), first_ends, d);
+                    b.load(y.data(), second_ends, d);
+                    mover.move(a, b, false, first_ends, before.data(), n, Draws(rule.seed, when, numbers), rate);
+                    mover.move(b, a, false, second_ends, before.data(), n, Draws(rule.seed, when, numbers + 1), rate);
+                    a.store(y.data(), first_ends, d, met);
+                    b.store(y.data(), second_ends, d, met);
+                    met = 0;
+                };
                 for (Index at = begin + block * kBlock; at < std::min(end, begin + (block + 1) * kBlock); ++at) {
                     const Pair& pair = classes.pairs[static_cast<std::size_t>(at)];
-                    if (!is_met(pair.weight, static_cast<float>(epoch))) {
-                        continue;
+                    if (is_met(pair.weight, static_cast<float>(epoch))) {
+                        first_ends[met] = pair.first;
+                        second_ends[met] = pair.second;
+                        numbers[met] = static_cast<std::uint64_t>(2 * at);
+                        if (++met == kTogether) {
+                            move();
+                        }
                     }
-                    float* a = y.data() + pair.first * d;
-                    float* b = y.data() + pair.second * d;
-                    const auto number = static_cast<std::uint64_t>(2 * at);
-                    const auto when = static_cast<std::uint64_t>(epoch);
-                    mover.place(0, a, b);
-                    push(mover, a, b, pair.first, before.data(), n, d, rule, Draws(rule.seed, when, number), rate);
-                    mover.place(0, b, a);
-                    push(mover, b, a, pair.second, before.data(), n, d, rule, Draws(rule.seed, when, number + 1), rate);
+                }
+                if (met > 0) {
+                    move();
                 }
             });
         }
@@ -267,21 +291,37 @@ template <int D>
 void move_among(const Graph& graph, std::vector<float>& y, const std::vector<float>& fixed, Index d, const UmapRule& rule,
                 Index first, Index last) {
     const Index m = static_cast<Index>(fixed.size()) / d;
-    parallel_for(blocks_of(graph.nodes, kBlock), [&](Index block) {
+    parallel_for(blocks_of(graph.nodes, kTogether), [&](Index block) {
         Mover<D> mover(d, rule);
-        for (Index i = block * kBlock; i < std::min(graph.nodes, (block + 1) * kBlock); ++i) {
-            float* own = y.data() + i * d;
-            for (Index epoch = std::max<Index>(first, 1); epoch < last; ++epoch) {
-                for (Index e = graph.starts[i]; e < graph.starts[i + 1]; ++e) {
-                    if (is_met(static_cast<float>(graph.values[e]), static_cast<float>(epoch))) {
-                        mover.place(0, own, fixed.data() + graph.ends[e] * d);
-                        const Draws draws(rule.seed, static_cast<std::uint64_t>(epoch),
-                                          static_cast<std::uint64_t>(e - graph.starts[i]));
-                        push(mover, own, nullptr, -1, fixed.data(), m, d, rule, draws, rate_of(rule, epoch));
+        Places<D> own(d);
+        Places<D> other(d);
+        const Index begin = block * kTogether;
+        const auto many = static_cast<int>(std::min<Index>(kTogether, graph.nodes - begin));
+        Words nodes{};
+        Index most = 0;
+        for (int lane = 0; lane < many; ++lane) {
+            nodes[lane] = static_cast<std::int32_t>(begin + lane);
+            most = std::max(most, graph.starts[begin + lane + 1] - graph.starts[begin + lane]);
+        }
+        own.load(y.data(), nodes, d);
+        for (Index epoch = std::max<Index>(first, 1); epoch < last; ++epoch) {
+            for (Index t = 0; t < most; ++t) {
+                Words ends{};
+                Floats rates{};
+                for (int lane = 0; lane < many; ++lane) {
+                    const Index e = graph.starts[begin + lane] + t;
+                    if (e < graph.starts[begin + lane + 1] &&
+                        is_met(static_cast<float>(graph.values[e]), static_cast<float>(epoch))) {
+                        ends[lane] = static_cast<std::int32_t>(graph.ends[e]);
+                        rates[lane] = rate_of(rule, epoch);
                     }
                 }
+                other.load(fixed.data(), ends, d);
+                const Draws draws(rule.seed, static_cast<std::uint64_t>(epoch), Numbers{} + static_cast<std::uint64_t>(t));
+                mover.move(own, other, true, Words{} - 1, fixed.data(), m, draws, rates);
             }
         }
+        own.store(y.data(), nodes, d, many);
     });
 }
 

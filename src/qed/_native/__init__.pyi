@@ -1387,15 +1387,16 @@ def tsne_steps(
     momentum: float,
     learning_rate: float,
     angle: float,
+    by_grid: bool,
     steps: int,
 ) -> tuple[float, float]:
     """Move points by so many steps, in place; returns the divergence and the norm of the gradient before the last.
 
     With ``angle`` 0 all pairs push each other in double precision; else boxes of points do, in single precision (up to three
-    columns).
+    columns), or points through a grid where ``by_grid`` and where that costs less (up to two columns).
     """
 
-def tsne_gradient(p: Edges, y: Matrix64, angle: float) -> tuple[float, Matrix64]:
+def tsne_gradient(p: Edges, y: Matrix64, angle: float, by_grid: bool) -> tuple[float, Matrix64]:
     """Divergence at points, and its gradient."""
 
 def student_sum(y: Matrix64, rows: NDArray[np.int64]) -> float:

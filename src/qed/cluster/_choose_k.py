@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.cluster._kmeans import KMeans
 from qed.core import Array, InvalidData, InvalidParameter, generator
+from qed.core._events import STOP, Progress
 from qed.metrics import adjusted_rand_score, silhouette_score
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ class KChoice:
             ax.plot(self.ks, getattr(self, name), "o-", color=_canvas.BLUE, markersize=4)
             if name == "gap":
                 ax.errorbar(self.ks, self.gap, self.gap_error, fmt="none", ecolor=_canvas.GREY)
-            ax.axvline(self.votes[rule], color=_canvas.GREY, linestyle=":")
+            if rule in self.votes:
+                ax.axvline(self.votes[rule], color=_canvas.GREY, linestyle=":")
             ax.set(xlabel="number of clusters", ylabel=name)
             _canvas.bare(ax)
         return axes
@@ -197,6 +199,11 @@ def choose_k(
     KChoice
         Curves, votes, reasons and a figure.
 
+    Notes
+    -----
+    Each k-means is a step of ``"choose_k"``. A callback that asks to stop (`qed.listen`) ends the comparison: numbers that were not
+    reached are left out, and a rule without one whole round does not vote.
+
     Examples
     --------
     >>> import numpy as np
@@ -214,49 +221,75 @@ def choose_k(
             f"ks must rise from 1 or more to at most half the {len(rows)} rows, got {numbers.tolist()}."
         )
     rng = generator(random_state)
-    fits = [KMeans(int(k), n_init=n_init, random_state=rng).fit(rows) for k in numbers]
-    inertia = np.array([model.inertia_ for model in fits])
-    sample = rng.permutation(len(rows))[:SILHOUETTE_ROWS]
-    silhouette = np.array(
-        [
-            _silhouette(rows[sample], model.labels_[sample]) if k > 1 else np.nan
-            for k, model in zip(numbers, fits, strict=True)
-        ]
-    )
-    gap, error = _gaps(rows, numbers, inertia, n_references, rng)
-    stability = np.array([_stability(rows, int(k), n_halves, rng) if k > 1 else 1.0 for k in numbers])
+    with Progress("choose_k", total=len(numbers) * (1 + n_references + n_halves)) as progress:
+        fits = []
+        for k in numbers:
+            fits.append(KMeans(int(k), n_init=n_init, random_state=rng).fit(rows))
+            if progress.step() is STOP:
+                break
+        numbers = numbers[: len(fits)]
+        inertia = np.array([model.inertia_ for model in fits])
+        sample = rng.permutation(len(rows))[:SILHOUETTE_ROWS]
+        silhouette = np.array(
+            [
+                _silhouette(rows[sample], model.labels_[sample]) if k > 1 else np.nan
+                for k, model in zip(numbers, fits, strict=True)
+            ]
+        )
+        gap, error = _gaps(rows, numbers, inertia, n_references, rng, progress)
+        stability = _stabilities(rows, numbers, n_halves, rng, progress)
     votes = {"elbow": elbow(inertia, numbers)} if len(numbers) > 1 else {}
     if np.isfinite(silhouette).any():
         votes["silhouette"] = int(numbers[np.nanargmax(silhouette)])
-    enough = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
-    votes["gap"] = int(numbers[enough[0] if len(enough) else -1])
-    votes["stability"] = int(numbers[np.flatnonzero(stability >= min(agreement, stability.max()))[-1]])
-    return KChoice(numbers, inertia, silhouette, gap, error, stability, votes)
+    if np.isfinite(gap).all():
+        enough = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
+        votes["gap"] = int(numbers[enough[0] if len(enough) else -1])
+    if np.isfinite(stability).all():
+        votes["stability"] = int(numbers[np.flatnonzero(stability >= min(agreement, stability.max()))[-1]])
+    return KChoice(numbers, inertia, silhouette, gap, error, stability, votes or {"elbow": int(numbers[0])})
 
 
 def _silhouette(rows: Array, labels: Array) -> float:
     return silhouette_score(rows, labels) if 1 < len(np.unique(labels)) < len(rows) else float("nan")
 
 
-def _gaps(rows: Array, ks: Array, inertia: Array, references: int, rng: Any) -> tuple[Array, Array]:
-    """Return the gap statistic of each k, and its standard error."""
+def _gaps(rows: Array, ks: Array, inertia: Array, references: int, rng: Any, progress: Progress) -> tuple[Array, Array]:
+    """Return the gap statistic of each k, and its standard error; NaN if there was no time for one table."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     tiny = np.finfo(np.float64).tiny
-    logs = np.empty((references, len(ks)))
-    for r in range(references):
+
+    def one_table() -> list[float] | None:
         table = rng.uniform(low, high, rows.shape)
-        for j, k in enumerate(ks):
-            logs[r, j] = np.log(max(KMeans(int(k), random_state=rng).fit(table).inertia_, tiny))
-    gap = logs.mean(axis=0) - np.log(np.maximum(inertia, tiny))
-    return gap, logs.std(axis=0) * np.sqrt(1 + 1 / references)
+        logs = []
+        for k in ks:
+            if progress.is_stopped:
+                return None
+            logs.append(float(np.log(max(KMeans(int(k), random_state=rng).fit(table).inertia_, tiny))))
+            progress.step()
+        return logs
+
+    found = [logs for _ in range(references) if (logs := one_table()) is not None]
+    if not found:
+        return np.full(len(ks), np.nan), np.full(len(ks), np.nan)
+    table = np.array(found)
+    gap = table.mean(axis=0) - np.log(np.maximum(inertia, tiny))
+    return gap, table.std(axis=0) * np.sqrt(1 + 1 / len(table))
 
 
-def _stability(rows: Array, k: int, halves: int, rng: Any) -> float:
-    """Return how well the centres of two halves agree on all rows."""
-    scores = []
-    for _ in range(halves):
+def _stabilities(rows: Array, ks: Array, halves: int, rng: Any, progress: Progress) -> Array:
+    """Return how well the centres of two halves agree on all rows, for each k; NaN if there was no time for one pair of halves."""
+
+    def one_pair() -> list[float] | None:
         order = rng.permutation(len(rows))
         parts = order[: len(rows) // 2], order[len(rows) // 2 :]
-        one, two = (KMeans(k, n_init=3, random_state=rng).fit(rows[part]).predict(rows) for part in parts)
-        scores.append(adjusted_rand_score(one, two))
-    return float(np.mean(scores))
+        scores = []
+        for k in ks:
+            if progress.is_stopped:
+                return None
+            labels = (KMeans(int(k), n_init=3, random_state=rng).fit(rows[part]).predict(rows) for part in parts)
+            scores.append(adjusted_rand_score(*labels) if k > 1 else 1.0)
+            progress.step()
+        return scores
+
+    found = [scores for _ in range(halves) if (scores := one_pair()) is not None]
+    return np.mean(found, axis=0) if found else np.full(len(ks), np.nan)

@@ -45,8 +45,12 @@ class ClassicalMDS(Embedding):
 
     n_components: PositiveInt = param(2, "Dimensions of the embedding.")
     _: KW_ONLY
-    metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
+    metric: AnyMetric = param(
+        "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
+    )
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
 
     dissimilarity_matrix_: Array = fitted(
         "Distances of all pairs of rows, (n, n).", shape="(n, n)", low=0, answers=False

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.core._events import Progress
+from qed.core._threads import one_blas_thread
 from qed.decomposition import _krylov as krylov
 
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-SMALL = 400  # rows up to which all eigenvectors cost no more than a few
+SMALL = 200  # rows up to which all eigenvectors cost no more than a few
 TINY = float(np.finfo(np.float64).eps)
+STEPS = 200  # products with a block of vectors, at most
+TOLERANCE = 1e-11  # residual relative to the largest eigenvalue
 
 
 class Pairs(NamedTuple):
@@ -24,7 +27,7 @@ class Pairs(NamedTuple):
     residual: float
 
 
-def leading(matrix: Any, k: int, *, steps: int = 200, tol: float | None = 1e-11) -> Pairs:
+def leading(matrix: Any, k: int, *, steps: int = STEPS, tol: float | None = TOLERANCE) -> Pairs:
     """Return the k largest eigenvalues of a symmetric matrix, dense or sparse, largest first.
 
     Large matrices are multiplied with blocks of vectors (block Lanczos) until the residual, relative to the largest value, is
@@ -33,10 +36,11 @@ def leading(matrix: Any, k: int, *, steps: int = 200, tol: float | None = 1e-11)
     n = matrix.shape[0]
     if n <= max(SMALL, 4 * k):
         dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-        values, vectors = np.linalg.eigh(dense)
-        return _with_residual(dense, values[::-1][:k], vectors[:, ::-1][:, :k])
+        with one_blas_thread(n * n):
+            values, vectors = np.linalg.eigh(dense)
+            return _with_residual(dense, values[::-1][:k], vectors[:, ::-1][:, :k])
     start = np.random.default_rng(0).standard_normal((n, max(8, k + 2)))
-    with Progress("eigenvectors") as progress:
+    with Progress("eigenvectors") as progress, one_blas_thread():
         vectors = krylov.leading(
             lambda block: matrix @ block, start, k, steps=steps, tol=tol, progress=progress
         ).vectors
@@ -54,25 +58,29 @@ def trailing(matrix: Any, k: int, null: Array) -> Pairs:
     n = matrix.shape[0]
     size = float(abs(matrix).sum(axis=1).max())
     if n <= max(SMALL, 4 * k):
-        # moved to the other end of the spectrum
-        values, vectors = np.linalg.eigh(matrix.toarray() + 2.0 * size * np.outer(null, null))
+        with one_blas_thread(n * n):  # the null vector is moved to the other end of the spectrum
+            values, vectors = np.linalg.eigh(matrix.toarray() + 2.0 * size * np.outer(null, null))
         values, vectors = values[:k], vectors[:, :k]
     else:
-        from scipy.sparse.linalg import LinearOperator, eigsh, splu  # noqa: PLC0415
+        from scipy.sparse.linalg import splu  # noqa: PLC0415
 
         shift = 1e-10 * size
         factor = splu((matrix + shift * _identity(n)).tocsc(), diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
+        null = null[:, None]
 
-        def inverse(v: Array) -> Array:
-            found = factor.solve(v - null * (null @ v))
-            return np.asarray(found - null * (null @ found))
+        def inverse(block: Array) -> Array:
+            found = factor.solve(block - null * (null.T @ block))
+            return np.asarray(found - null * (null.T @ found))
 
-        operator = LinearOperator((n, n), matvec=inverse, dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(n)
-        found, vectors = eigsh(operator, k, which="LM", v0=start - null * (null @ start))
-        order = np.argsort(-found, kind="stable")
-        vectors = vectors[:, order]
+        # several vectors at once: a graph in pieces has several eigenvalues of zero, which one vector finds one by one
+        start = np.random.default_rng(0).standard_normal((n, k + 2))
+        with Progress("eigenvectors") as progress, one_blas_thread():
+            vectors = krylov.leading(
+                inverse, start - null * (null.T @ start), k, steps=STEPS, tol=TOLERANCE, progress=progress
+            ).vectors
         values = np.einsum("ij,ij->j", vectors, matrix @ vectors)
+        order = np.argsort(values, kind="stable")
+        values, vectors = values[order], vectors[:, order]
     return _with_residual(matrix, values, vectors)
 
 

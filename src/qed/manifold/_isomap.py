@@ -22,7 +22,15 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._kernels import Edges, shortest_paths
-from qed.manifold._neighborhoods import AnyMetric, Space, joined, require_neighbors, symmetric_edges, undirected
+from qed.manifold._neighborhoods import (
+    AnyMetric,
+    Space,
+    dense_rows,
+    joined,
+    require_neighbors,
+    symmetric_edges,
+    undirected,
+)
 from qed.manifold._scaling import InnerProducts, scaled
 
 
@@ -75,9 +83,13 @@ class Isomap(Embedding):
     n_jobs: int | None = param(
         None, "Number of threads that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
-    metric: AnyMetric = param("minkowski", "Distance of rows, by name; 'precomputed' if X holds distances.")
+    metric: AnyMetric = param(
+        "minkowski", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
+    )
     p: PositiveOrInfinite = param(2, "Power of the metric 'minkowski'.")
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
 
     rows_: Array = fitted("The rows of the fit, (n, p).", shape="(n, p)")
     neighbors_: Array = fitted(
@@ -91,14 +103,14 @@ class Isomap(Embedding):
     eigenvalues_: Array = fitted("Eigenvalues of the components, (n_components,).", shape="(n_components,)")
 
     def _traits(self) -> Traits:
-        return super()._traits()._replace(pairwise=self.metric == "precomputed")
+        return super()._traits()._replace(pairwise=self.metric == "precomputed", sparse=self.metric != "precomputed")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Place the rows.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
+        X : array-like, frame or sparse of shape (n, p)
             Rows; distances of all pairs if the metric is "precomputed".
         y : None
             Not looked at.
@@ -161,7 +173,7 @@ class Isomap(Embedding):
 
         Parameters
         ----------
-        X : array-like or frame of shape (m, p)
+        X : array-like, frame or sparse of shape (m, p)
             Rows; distances to the rows of the fit if the metric is "precomputed".
 
         Returns
@@ -170,7 +182,7 @@ class Isomap(Embedding):
             Points.
         """
         given = self._new_data(X)
-        queries = np.ascontiguousarray(given, dtype=np.float64)
+        queries = dense_rows(type(self).__name__, given)
         space = Space.of(type(self).__name__, self.rows_, self.metric, self.metric_params, float(self.p))
         G, n = self.dist_matrix_, len(self.dist_matrix_)
         k = n if self.n_neighbors is None else min(self.n_neighbors, n)

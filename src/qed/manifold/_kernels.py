@@ -98,9 +98,9 @@ def membership_similarities(distances: Array, wanted: float, connected: float) -
 class Descent:
     """Points on their way down, with what gradient descent keeps beside them."""
 
-    def __init__(self, p: Edges, points: Array, learning_rate: float, angle: float) -> None:
+    def __init__(self, p: Edges, points: Array, learning_rate: float, angle: float, *, by_grid: bool = False) -> None:
         self.p, self.points = p, np.array(points, dtype=np.float64, order="C")
-        self.learning_rate, self.angle = learning_rate, angle
+        self.learning_rate, self.angle, self.by_grid = learning_rate, angle, by_grid
         self.rest()
 
     def rest(self) -> None:
@@ -111,13 +111,13 @@ class Descent:
         """Go so many steps; return the divergence and the norm of the gradient before the last."""
         rate, angle = self.learning_rate, self.angle
         return _native.tsne_steps(
-            self.p, self.points, self._velocity, self._gains, exaggeration, momentum, rate, angle, count
+            self.p, self.points, self._velocity, self._gains, exaggeration, momentum, rate, angle, self.by_grid, count
         )
 
 
-def tsne_gradient(p: Edges, points: Array, angle: float = 0.0) -> tuple[float, Array]:
+def tsne_gradient(p: Edges, points: Array, angle: float = 0.0, *, by_grid: bool = False) -> tuple[float, Array]:
     """Return the divergence at points, and its gradient."""
-    return _native.tsne_gradient(p, _plain(points), angle)
+    return _native.tsne_gradient(p, _plain(points), angle, by_grid)
 
 
 def student_sum(points: Array, rows: Array) -> float:

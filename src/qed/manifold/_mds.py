@@ -145,8 +145,12 @@ class MDS(Embedding):
     dissimilarity: Literal["deprecated", "euclidean", "precomputed"] = param(
         "deprecated", "Former name of ``metric``; used if it is not 'deprecated'."
     )
-    metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
+    metric: AnyMetric = param(
+        "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
+    )
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
     normalized_stress: bool | Literal["auto"] = param(
         "auto",
         "Whether ``stress_`` is Kruskal's stress-1, the root of its share of the squared distances; 'auto': if non-metric.",
@@ -158,7 +162,7 @@ class MDS(Embedding):
     )
     n_iter_: int = fitted("Steps of the best start.", low=0, answers=False)
 
-    def _metric_name(self) -> str:
+    def _metric_name(self) -> AnyMetric:
         return self.metric if self.dissimilarity == "deprecated" else self.dissimilarity
 
     def _traits(self) -> Traits:

@@ -3,51 +3,62 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 from qed.core._memory import require_memory
-from qed.core._tables import csr
+from qed.core._once import cached_property
+from qed.core._tables import csr, is_sparse
 from qed.manifold._kernels import Edges
-from qed.metrics import euclidean_distances
+from qed.metrics import euclidean_distances, pairwise_distances
 from qed.neighbors._index import Index, pays
 from qed.neighbors._metric import Metric, MetricName, named
 
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-AnyMetric = MetricName | Literal["precomputed"]
+AnyMetric = MetricName | Literal["precomputed"] | Callable[..., Any]
 
 
-class Space(NamedTuple):
-    """Rows and their metric, or a table of distances.
+class Space:
+    """Rows and how their distances are measured: by a metric with a name, by a function, or by a table of all distances.
 
-    Attributes
+    Parameters
     ----------
     rows : ndarray of shape (n, p)
-        Float64; distances themselves where there is no metric.
+        Float64; distances themselves where there is neither metric nor function.
     metric : Metric or None
-        How rows are measured; None if they are distances.
+        How kernels measure rows.
+    function : callable or None
+        How two rows are measured where no kernel does it.
     """
 
-    rows: Array
-    metric: Metric | None
+    def __init__(
+        self, rows: Array, metric: Metric | None, function: Callable[[Array, Array], Array] | None = None
+    ) -> None:
+        self.rows, self.metric, self._function = rows, metric, function
 
     @classmethod
-    def of(cls, owner: str, X: Any, metric: str, params: dict[str, Any] | None = None, p: float = 2.0) -> Space:
+    def of(cls, owner: str, X: Any, metric: AnyMetric, params: dict[str, Any] | None = None, p: float = 2.0) -> Space:
         """Read rows as users give them; refuse distances that are none."""
-        rows = np.ascontiguousarray(X, dtype=np.float64)
+        rows = dense_rows(owner, X)
+        if callable(metric):
+            return cls(rows, None, partial(_by_function, owner, metric, params or {}))
         if metric != "precomputed":
             found = named(owner, metric, float(p), params, rows.shape[1])
             _require_squares(rows, found)
             return cls(rows, found)
-        if not (rows >= 0).all():
-            raise InvalidData(
-                f"{owner} was given negative distances (metric='precomputed'). Distances are at least zero."
-            )
+        _require_lengths(owner, "metric='precomputed'", rows)
         return cls(rows, None)
+
+    @cached_property
+    def given(self) -> Array:
+        """The distances of all pairs, where no kernel measures them."""
+        return self.rows if self._function is None else self._function(self.rows, self.rows)
 
     @property
     def n_rows(self) -> int:
@@ -57,7 +68,7 @@ class Space(NamedTuple):
     def between(self, chosen: Array) -> Array:
         """Return the distances of some rows to all, from differences."""
         if self.metric is None:
-            return np.array(self.rows[chosen])
+            return np.array(self.given[chosen])
         return Index(self.rows, self.metric, tree=False).to_all(self.rows[chosen])
 
     def square(self) -> Array:
@@ -65,7 +76,7 @@ class Space(NamedTuple):
         n = self.n_rows
         require_memory(24 * n * n, f"the {n} x {n} matrix of distances", "Embed a sample of the rows.")
         if self.metric is None:
-            return self.rows
+            return self.given
         by_products = self.metric.name == "euclidean"
         found = euclidean_distances(self.rows) if by_products else self.between(np.arange(n))
         found = 0.5 * (found + found.T)
@@ -77,7 +88,7 @@ class Space(NamedTuple):
         if self.metric is not None:
             index = Index(self.rows, self.metric, tree=pays(*self.rows.shape))
             return index.nearest(self.rows, k, others=True)
-        away = np.array(self.rows)
+        away = np.array(self.given)
         np.fill_diagonal(away, np.inf)
         ids = np.argsort(away, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(away, ids, axis=1), ids
@@ -86,8 +97,9 @@ class Space(NamedTuple):
         """Return distances and numbers of the k rows nearest to queries."""
         if self.metric is not None:
             return Index(self.rows, self.metric, tree=pays(*self.rows.shape)).nearest(queries, k, others=False)
-        ids = np.argsort(queries, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(queries, ids, axis=1), ids
+        away = queries if self._function is None else self._function(queries, self.rows)
+        ids = np.argsort(away, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(away, ids, axis=1), ids
 
     def within(self, radius: float) -> Edges:
         """Return the graph of other rows within a radius."""
@@ -95,10 +107,34 @@ class Space(NamedTuple):
             index = Index(self.rows, self.metric, tree=pays(*self.rows.shape))
             found = index.within(self.rows, radius, others=True)
             return Edges(*(np.ascontiguousarray(part) for part in (found.starts, found.ids, found.distances)))
-        near = self.rows <= radius
+        near = self.given <= radius
         np.fill_diagonal(near, val=False)
         starts = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
-        return Edges(starts, np.nonzero(near)[1], self.rows[near])
+        return Edges(starts, np.nonzero(near)[1], self.given[near])
+
+
+def dense_rows(owner: str, X: Any) -> Array:
+    """Return rows as float64; sparse ones are filled in, if they fit."""
+    if is_sparse(X):
+        n, p = X.shape
+        require_memory(
+            16 * n * p,
+            f"{n} sparse rows of {p} columns made dense ({owner})",
+            "Reduce the columns first: TruncatedSVD.",
+        )
+        X = X.toarray()
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def _by_function(owner: str, metric: Callable[..., Any], params: dict[str, Any], queries: Array, rows: Array) -> Array:
+    found = np.asarray(pairwise_distances(queries, rows, metric=metric, **params))
+    _require_lengths(owner, "a function as metric", found)
+    return found
+
+
+def _require_lengths(owner: str, origin: str, distances: Array) -> None:
+    if not (distances >= 0).all():
+        raise InvalidData(f"{owner} was given negative distances ({origin}). Distances are at least zero.")
 
 
 def _require_squares(rows: Array, metric: Metric) -> None:

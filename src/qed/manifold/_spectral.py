@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable  # noqa: TC003  (read from an annotation)
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from qed.core import KW_ONLY, Array, InvalidData, NonNegative, Positive, PositiveInt, Seed, Traits, fitted, param
 from qed.core._memory import require_memory
 from qed.core._tables import is_sparse
+from qed.designs import design
 from qed.manifold._eigenvectors import Pairs, leading, trailing
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._kernels import Edges
-from qed.manifold._neighborhoods import Space, components, neighbor_graph
+from qed.manifold._neighborhoods import AnyMetric, Space, components, neighbor_graph
 from qed.manifold._spectral_start import normalised
 
 CROWDED = 0.05  # share of pairs that are linked from which a factor of the matrix has no zeros to speak of
@@ -59,10 +61,12 @@ class SpectralEmbedding(Embedding):
 
     n_components: PositiveInt = param(2, "Dimensions of the embedding.")
     _: KW_ONLY
-    affinity: Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"] = param(
+    affinity: (
+        Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"] | Callable[..., Any]
+    ) = param(
         "nearest_neighbors",
         "Links: half for each direction in which a row is among the nearest of another, itself included; exp(-gamma d^2); X"
-        " itself; or neighbours by the distances in X.",
+        " itself; neighbours by the distances in X; or a function that takes all rows and returns the affinities of all pairs.",
     )
     gamma: Positive | None = param(None, "Coefficient of 'rbf'; None is one over the number of columns.")
     random_state: Seed = param(None, "Seed of scikit-learn's solver.", kind="hint")
@@ -85,18 +89,15 @@ class SpectralEmbedding(Embedding):
     n_neighbors_: int | None = fitted("Neighbours that were linked.", answers=False)
 
     def _traits(self) -> Traits:
-        return (
-            super()
-            ._traits()
-            ._replace(pairwise=self.affinity.startswith("precomputed"), sparse=self.affinity.startswith("precomputed"))
-        )
+        is_pairwise = self.affinity in ("precomputed", "precomputed_nearest_neighbors")
+        return super()._traits()._replace(pairwise=is_pairwise, sparse=True)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Place the rows.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
+        X : array-like, frame or sparse of shape (n, p)
             Rows; affinities or distances of all pairs if the affinity is "precomputed…".
         y : None
             Not looked at.
@@ -107,9 +108,8 @@ class SpectralEmbedding(Embedding):
             Fitted.
         """
         data = self._fit_data(X)
-        dense = data.X.toarray() if is_sparse(data.X) else data.X
-        metric = "precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"
-        space = Space.of(type(self).__name__, dense, metric)
+        metric: AnyMetric = "precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"
+        space = Space.of(type(self).__name__, data.X, metric)
         graph = self._links(space, data.X)
         self.affinity_matrix_ = graph
         points, pairs = eigenmaps(graph, self.n_components, "SpectralEmbedding")
@@ -123,8 +123,13 @@ class SpectralEmbedding(Embedding):
         n = space.n_rows
         self.n_neighbors_ = None
         self.__dict__.pop("neighbors_", None)
-        if self.affinity == "precomputed":
-            graph = given.tocsr() if is_sparse(given) else np.asarray(given, np.float64)
+        if self.affinity == "precomputed" or callable(self.affinity):
+            graph = self.affinity(given) if callable(self.affinity) else given
+            graph = graph.tocsr() if is_sparse(graph) else np.asarray(graph, np.float64)
+            if graph.shape != (n, n):
+                raise InvalidData(
+                    f"Affinities must have shape ({n}, {n}), one for each pair of rows; got shape {graph.shape}."
+                )
             off = abs(graph - graph.T).max()
             if not off <= 1e-10 * abs(graph).max():
                 raise InvalidData(
@@ -192,9 +197,10 @@ class Without:
 
     def __init__(self, matrix: Any, vector: Array) -> None:
         self._matrix, self._vector, self.shape = matrix, vector, matrix.shape
+        self._product = design(matrix).product
 
     def __matmul__(self, v: Array) -> Array:
-        return np.asarray(self._matrix @ v - 2.0 * self._vector[:, None] * (self._vector @ v))
+        return np.asarray(self._product(v) - 2.0 * self._vector[:, None] * (self._vector @ v))
 
     def toarray(self) -> Array:
         """Return the matrix."""

@@ -32,7 +32,7 @@ from qed.manifold._embedding import Embedding, Ending, oriented
 from qed.manifold._faithfulness import compared_rows
 from qed.manifold._fuzzy_graph import fitted_curve, fuzzy_graph, relative_weights, with_classes, with_targets
 from qed.manifold._kernels import Curve, Edges, Sampling
-from qed.manifold._neighborhoods import AnyMetric, Space
+from qed.manifold._neighborhoods import AnyMetric, Space, dense_rows
 from qed.manifold._spectral_start import spectral_start
 
 if TYPE_CHECKING:
@@ -92,8 +92,12 @@ class UMAP(Embedding):
     n_neighbors: Annotated[int, Number(2)] = param(
         15, "Size of a neighbourhood, the row itself included; at most all rows."
     )
-    metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
-    metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
+    metric: AnyMetric = param(
+        "euclidean", "Distance of rows: a name, a function of two rows, or 'precomputed' if X holds distances."
+    )
+    metric_params: dict[str, Any] | None = param(
+        None, "``p`` and ``w`` of the metric 'minkowski', or what a function takes."
+    )
     n_epochs: PositiveInt | None = param(None, "Passes over the edges; None is 500, or 200 from 10,000 rows on.")
     learning_rate: Positive = param(1.0, "Length of the first moves; later ones are shorter, evenly down to zero.")
     init: Literal["spectral", "pca", "random"] | Matrix = param(
@@ -130,14 +134,14 @@ class UMAP(Embedding):
     b_: float = fitted("b of the curve.", above=0)
 
     def _traits(self) -> Traits:
-        return super()._traits()._replace(pairwise=self.metric == "precomputed")
+        return super()._traits()._replace(pairwise=self.metric == "precomputed", sparse=self.metric != "precomputed")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Place the rows.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
+        X : array-like, frame or sparse of shape (n, p)
             Rows; distances of all pairs if the metric is "precomputed".
         y : array-like of shape (n,), optional
             Labels or numbers that pull rows together which share them.
@@ -234,7 +238,7 @@ class UMAP(Embedding):
 
         Parameters
         ----------
-        X : array-like or frame of shape (m, p)
+        X : array-like, frame or sparse of shape (m, p)
             Rows; distances to the rows of the fit if the metric is "precomputed".
 
         Returns
@@ -243,7 +247,7 @@ class UMAP(Embedding):
             Points. A row is placed alike whatever others come with it.
         """
         given = self._new_data(X)
-        queries = np.ascontiguousarray(given, dtype=np.float64)
+        queries = dense_rows(type(self).__name__, given)
         space = Space.of(type(self).__name__, self.rows_, self.metric, self.metric_params)
         fixed = np.asarray(self.embedding_, dtype=np.float64)
         k = min(self.n_neighbors, len(fixed))

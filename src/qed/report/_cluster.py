@@ -229,6 +229,9 @@ def _choice(found: Clustering) -> Section:
             ),
         )
         for name, values, errors, caption in curves:
+            if not np.isfinite(values[1:]).any():  # there was no time for it
+                words.append(f"There was no time for the {name}: allow more with --budget.")
+                continue
             svg = over_k(
                 choice.ks, values, label=name, chosen=choice.best, errors=errors,
                 description=f"{name} against the number of clusters",

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.cluster import KChoice, choose_k, penalised_k
 from qed.core import InvalidParameter, QedError
-from qed.core._events import Progress
+from qed.core._events import STOP, Event, Progress, listen
 from qed.metrics import adjusted_rand_score, silhouette_samples
 from qed.study._group_traits import Trait, group_traits
 from qed.study._stage import quietly
@@ -39,6 +39,7 @@ MOST_CLUSTERS = 10  # numbers of clusters that are compared
 ROWS_A_CLUSTER = 10  # on average, below which clusters are anecdotes
 # Rows, at random, that method and number are chosen on: silhouettes cost the square of their number.
 FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, ROWS_A_SECOND = 300, 2000, 40
+CHOICE_SHARE = 0.4  # of the time, after which no further number of clusters, and no further check of one, begins
 SHOWN_ROWS = 1500  # rows of the figures and of the silhouettes
 MOST_MEDOID_ROWS = 5000  # k-medoids holds all distances
 HALVES = 10  # pairs of random halves that should agree
@@ -238,7 +239,8 @@ class _Search:
     def _choose_k(self) -> KChoice:
         with Progress("comparing") as progress:
             ks = range(1, self.largest + 1)
-            found: KChoice = quietly(lambda: choose_k(self.Z, ks, random_state=self.data.seed))
+            with listen(self._stop_choosing):
+                found: KChoice = quietly(lambda: choose_k(self.Z, ks, random_state=self.data.seed))
             n, p = self.Z.shape
             # minus twice the log-likelihood of equal spherical Gaussians, each row in its nearest, and BIC's price of a centre
             cost = n * p * np.log(np.maximum(found.inertia, np.finfo(np.float64).tiny))
@@ -248,6 +250,11 @@ class _Search:
             votes = {rule: vote for rule, vote in votes.items() if rule not in ends.get(vote, ())}
             progress.step(message=", ".join(f"{rule}: {vote}" for rule, vote in votes.items()))
         return replace(found, votes=votes)
+
+    def _stop_choosing(self, event: Event) -> object:
+        """End the comparison of numbers of clusters when its share of the time is spent; two numbers are compared in any case."""
+        is_over = self.data.clock.spent > CHOICE_SHARE * self.data.clock.budget
+        return STOP if event.source == "choose_k" and event.step > 1 and is_over else None
 
     def _compare(self, k: int) -> list[Method]:
         with Progress("comparing") as progress:
@@ -413,7 +420,7 @@ def _structure(silhouette: float, best: Method, choice: KChoice | None) -> str:
     words += (
         f" (mean silhouette {silhouette:.2f}; 1 is the best, above {WEAK} reasonable, below {NO_STRUCTURE} hardly any)."
     )
-    if choice is not None and "gap" not in choice.votes:
+    if choice is not None and len(choice.ks) > 1 and choice.gap[0] >= choice.gap[1] - choice.gap_error[1]:
         words += " The gap statistic sees a single cluster."
     if best.stability < 0.8:
         words += f" Halves of the rows do not agree well on them ({best.stability:.2f} of 1): another sample may give others."

@@ -6,6 +6,7 @@ where distances tie, and the orientation of the points. Each method says in a fi
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -47,11 +48,16 @@ def refuse(model: Any, what: str) -> NoReturn:
 class Measure:
     """Rows and how they are measured: by the parameters of the model, or distances themselves."""
 
-    def __init__(self, rows: Array, metric: str, params: dict[str, Any] | None, p: float = 2.0) -> None:
+    def __init__(self, rows: Array, metric: Any, params: dict[str, Any] | None, p: float = 2.0) -> None:
         self.rows, self.n = rows, len(rows)
         self.is_given = metric == "precomputed"
-        name = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}.get(metric, metric)
         options = dict(params or {})
+        self._function = partial(metric, **options) if callable(metric) else None
+        name = (
+            "function"
+            if callable(metric)
+            else {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}.get(metric, metric)
+        )
         if name == "minkowski":
             power = float(options.get("p", p))
             plain = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(power)
@@ -64,6 +70,8 @@ class Measure:
         """Return the distances of one row to all rows, in double precision from differences."""
         if self.is_given:
             return np.asarray(query, np.float64)
+        if self._function is not None:
+            return np.array([float(self._function(query, row)) for row in self.rows])
         if self.name == "euclidean":
             away = self.rows - query
             return np.asarray(np.sqrt(np.einsum("ij,ij->i", away, away)))

@@ -191,6 +191,9 @@ def _affinities(model: Any, measure: Measure) -> Array:
     n = measure.n
     if model.affinity == "precomputed":
         return measure.rows
+    if callable(model.affinity):
+        given = model.affinity(measure.rows)
+        return np.asarray(given.toarray() if _tables.is_sparse(given) else given, np.float64)
     if model.affinity == "rbf":
         gamma = 1.0 / measure.rows.shape[1] if model.gamma is None else model.gamma
         return np.asarray(np.exp(-gamma * measure.square() ** 2))

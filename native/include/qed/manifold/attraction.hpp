@@ -1,9 +1,12 @@
 /// How similar rows of t-SNE pull their points together.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "qed/machine/elementary.hpp"
 #include "qed/machine/parallel.hpp"
 #include "qed/manifold/graph.hpp"
 #include "qed/manifold/student.hpp"
@@ -22,7 +25,11 @@ class Attraction {
         for (std::size_t e = 0; e < ends_.size(); ++e) {
             ends_[e] = static_cast<std::int32_t>(p.ends[e]);
             values_[e] = static_cast<Real>(p.values[e]);
-            entropy_ += p.values[e] > 0.0 ? p.values[e] * std::log(p.values[e]) : 0.0;
+        }
+        const auto count = static_cast<Index>(ends_.size());
+        for (Index e = 0; e < count; e += kLanes<double>) {
+            const Vector<double> v = some(p.values + e, std::min<Index>(kLanes<double>, count - e));
+            add_to(entropy_, v * logarithm(v));  // of zero, a finite number times zero
         }
     }
 
@@ -53,14 +60,18 @@ class Attraction {
         parallel_for(static_cast<Index>(parts.size()), [&](Index block) {
             double part = 0.0;
             for (Index i = block * kBlock; i < std::min(n_, (block + 1) * kBlock); ++i) {
-                for (Index e = starts_[i]; e < starts_[i + 1]; ++e) {
-                    double square = 0.0;
-                    for (Index c = 0; c < d_; ++c) {
-                        const double away = y[i * d_ + c] - y[ends_[static_cast<std::size_t>(e)] * d_ + c];
-                        square += away * away;
+                for (Index e = starts_[i]; e < starts_[i + 1]; e += kLanes<double>) {
+                    Vector<double> weight{};
+                    Vector<double> square{};
+                    for (Index lane = 0; lane < std::min<Index>(kLanes<double>, starts_[i + 1] - e); ++lane) {
+                        const auto at = static_cast<std::size_t>(e + lane);
+                        weight[lane] = static_cast<double>(values_[at]);
+                        for (Index c = 0; c < d_; ++c) {
+                            const double away = y[i * d_ + c] - y[ends_[at] * d_ + c];
+                            square[lane] += away * away;
+                        }
                     }
-                    part += static_cast<double>(values_[static_cast<std::size_t>(e)]) *
-                            std::log1p(square / static_cast<double>(tail_.freedom));
+                    add_to(part, weight * logarithm(1.0 + square / static_cast<double>(tail_.freedom)));
                 }
             }
             parts[static_cast<std::size_t>(block)] = part;
@@ -73,6 +84,19 @@ class Attraction {
     }
 
   private:
+    static Vector<double> some(const double* from, Index count) noexcept {
+        Vector<double> v{};
+        for (Index lane = 0; lane < count; ++lane) {
+            v[lane] = from[lane];
+        }
+        return v;
+    }
+    static void add_to(double& sum, Vector<double> v) noexcept {
+        for (Index lane = 0; lane < kLanes<double>; ++lane) {
+            sum += v[lane];
+        }
+    }
+
     static constexpr Index kWide = LanesOf<Real>::kCount;
     using V = Lanes<Real>;
 
@@ -86,24 +110,24 @@ class Attraction {
         for (Index e = starts_[i]; e < starts_[i + 1]; e += kWide) {
             const Index many = std::min(kWide, starts_[i + 1] - e);
             if constexpr (D > 0) {
-                V away[kMost];
+                V away[2];
                 V weight{};
-                for (Index lane = 0; lane < many; ++lane) {
-                    const Real* other = points_.data() + ends_[static_cast<std::size_t>(e + lane)] * D;
-                    for (std::size_t c = 0; c < kMost; ++c) {
-                        away[c][lane] = own[c] - other[c];
+                const std::int32_t* ends = ends_.data() + e;
+                std::array<std::int32_t, kWide> last;
+                if (many == kWide) {
+                    __builtin_memcpy(&weight, values_.data() + e, sizeof(weight));
+                } else {  // the rest are the point itself, with no weight
+                    last.fill(static_cast<std::int32_t>(i));
+                    std::copy_n(ends, many, last.data());
+                    for (Index lane = 0; lane < many; ++lane) {
+                        weight[lane] = values_[static_cast<std::size_t>(e + lane)];
                     }
-                    weight[lane] = values_[static_cast<std::size_t>(e + lane)];
+                    ends = last.data();
                 }
-                for (Index lane = many; lane < kWide; ++lane) {
-                    for (std::size_t c = 0; c < kMost; ++c) {
-                        away[c][lane] = 0;
-                    }
-                }
-                V square{};
-                for (std::size_t c = 0; c < kMost; ++c) {
-                    square += away[c] * away[c];
-                }
+                load_pairs(points_.data(), ends, away[0], away[1]);
+                away[0] = own[0] - away[0];
+                away[1] = own[1] - away[1];
+                const V square = away[0] * away[0] + away[1] * away[1];
                 const V factor = weight * tail_.at(square).first;
                 for (std::size_t c = 0; c < kMost; ++c) {
                     pulled[c] += factor * away[c];

@@ -5,19 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "qed/machine/matrix.hpp"
+#include "qed/manifold/lanes.hpp"
 
 namespace qed {
-
-inline constexpr int kBytes = 64;
-
-template <class Real>
-struct LanesOf {
-    static constexpr Index kCount = kBytes / static_cast<Index>(sizeof(Real));
-    using Type [[gnu::vector_size(kBytes)]] = Real;
-};
-template <class Real>
-using Lanes = typename LanesOf<Real>::Type;
 
 template <class V>
 [[gnu::always_inline]] inline V root(V v) noexcept {

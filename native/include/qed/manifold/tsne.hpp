@@ -8,13 +8,19 @@
 
 namespace qed {
 
-/// How points push each other away: by all pairs in double precision where `angle` is zero; else points that lie in a box
-/// whose diagonal is shorter than `angle` times its distance push as one, in single precision. Boxes need d <= 3.
+/// How points push each other away: by all pairs in double precision where `angle` is zero; else in single precision. Points
+/// that lie in a box whose diagonal is shorter than `angle` times its distance push as one; boxes need d <= 3. With `by_grid`
+/// they push through the nodes of a grid, wherever that costs less; grids need d <= 2.
+struct TsnePush {
+    double angle = 0.5;
+    bool by_grid = false;
+};
+
 struct TsneRule {
     double exaggeration = 1.0;  // factor of p
     double momentum = 0.8;
     double learning_rate = 200.0;
-    double angle = 0.5;
+    TsnePush push;
 };
 
 struct TsneValue {
@@ -31,6 +37,6 @@ TsneValue tsne_steps(const Graph& p, Index d, double* y, double* velocity, doubl
 double student_sum(const double* y, Index n, Index d, const Index* rows, Index count);
 
 /// The value at points, and the gradient.
-TsneValue tsne_gradient(const Graph& p, Index d, const double* y, double angle, double* gradient);
+TsneValue tsne_gradient(const Graph& p, Index d, const double* y, const TsnePush& push, double* gradient);
 
 }  // namespace qed
