@@ -83,14 +83,14 @@ def fits(glob: str) -> dict[str, Any]:
     number, label, plain = (qed.scan(glob, target=target, features=names) for target in ("y", "label", None))
     table = np.zeros((64, 1))
     parts = qed.scan([_frame(table) for _ in range(64)])
-    boosted = HistGradientBoostingClassifier(max_iter=10, early_stopping=False, random_state=0)
+    boosted = HistGradientBoostingClassifier(max_iter=5, early_stopping=False, random_state=0)
     return {
         "control: arithmetic alone": lambda: fold(parts, burn),
         "LinearRegression": lambda: LinearRegression().fit(number),
         "StandardScaler": lambda: StandardScaler().fit(plain),
         "LogisticRegression": lambda: LogisticRegression().fit(label),
         "KMeans, 8 clusters, 5 steps": lambda: KMeans(8, n_init=1, max_iter=5, tol=0.0, random_state=0).fit(plain),
-        "HistGradientBoosting, 10 rounds": lambda: boosted.fit(label),
+        "HistGradientBoosting, 5 rounds": lambda: boosted.fit(label),
     }
 
 
@@ -135,22 +135,26 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="qed-scale-", dir=options.folder))
     rows = int(options.gigabytes * 1e9 / (8 * (COLUMNS + 2)))
     try:
-        glob = write(folder, rows)
-        print(
-            f"{rows:,} rows x {COLUMNS} columns, {sum(file.stat().st_size for file in folder.iterdir()) / 1e9:.2f} GB"
-        )
+        glob = options.files or write(folder, rows)
+        print(f"{qed.scan(glob).n_rows:,} rows x {COLUMNS} columns")
         chosen = tuple(options.only.split(",")) if options.only else ("",)
         work = {name: one for name, one in fits(glob).items() if name.startswith(chosen)}
-        found = {name: [measured(one, options.repeats)] for name, one in work.items()}
+        found: dict[str, list[float]] = {name: [] for name in work}
         peaks = []
+
+        def race(where: str) -> None:
+            for name, one in work.items():
+                found[name].append(measured(one, options.repeats))
+                print(f"{where}: {name} {found[name][-1]:.2f} s", flush=True)
+
+        race("threads")
         numbers = [int(number) for number in options.workers.split(",")]
         for workers in numbers:
             cluster = distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
             )
             with cluster, distributed.Client(cluster) as client, qed.executor(client):
-                for name, one in work.items():
-                    found[name].append(measured(one, options.repeats))
+                race(f"{workers} workers")
                 peaks.extend(client.run(_peak).values())
         print(
             "| | threads | "
