@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from benchmarks import _record
-from benchmarks._race import ROOT, race
+from benchmarks._race import ROOT, prepare, race
 from benchmarks.adapters import RIVALS, adapter, interpreter
 from benchmarks.problems import chosen
 
@@ -30,6 +30,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--colds", type=int, default=3, help="fresh processes per rival")
     parser.add_argument("--warms", type=int, default=7, help="interleaved warm rounds")
     parser.add_argument("--threads", type=int, default=_record.cores(), help="threads for every library")
+    parser.add_argument(
+        "--judge",
+        action="store_true",
+        help="only work out what the answers should be; kept in build/, so that a quiet machine need not",
+    )
     parser.add_argument("--rivals", default=",".join(RIVALS), help="who races")
     return parser.parse_args()
 
@@ -59,6 +64,9 @@ def main() -> int:
     if asked.only == "parquet":
         return scale_rows(stored, asked.scale, f"{today}, {commit or '-'}")
     for problem in chosen(asked.only):
+        if asked.judge:
+            prepare(problem, pythons, scale=asked.scale)
+            continue
         measures = race(problem, pythons, colds=asked.colds, warms=asked.warms, scale=asked.scale)
         if "ours" not in measures:
             print(f"{problem.title}: left out, for here qed lacks a library that this row needs")

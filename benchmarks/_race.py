@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks._expected import expected
 from benchmarks._judge import excesses, null_objective, objective, score_error
 from benchmarks._record import Measure
 from benchmarks._tables import error
-from benchmarks.adapters import adapter
+from benchmarks.adapters import adapter, package
 from benchmarks.first_fit import LACKS
+from benchmarks.problems._problem import no_surprise
 
 if TYPE_CHECKING:
     from benchmarks.problems import Problem
@@ -66,6 +68,9 @@ def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, s
         folder = Path(name)
         data = problem.data(scale)
         data.save(folder)
+        everybody = pythons
+        if problem.run is not None:
+            pythons = {rival: python for rival, python in pythons.items() if package(rival, problem)}
         cold: dict[str, list[float]] = {}
         extra: dict[str, list[int]] = {}
         lanes: list[Lane] = []
@@ -86,7 +91,8 @@ def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, s
                 warm[lane.rival].append(lane.ask("warm")["warm"])
         for lane in lanes:
             lane.close()
-        objectives = {rival: _objective(problem, data, folder / f"{rival}.npz") for rival in warm}
+        want = wanted(problem, everybody, data, folder)
+        objectives = {rival: _objective(problem, data, want, folder / f"{rival}.npz") for rival in warm}
     worse = excesses(objectives, 1.0 if problem.measure in ("score", "workflow") else null_objective(data, problem))
     return {
         rival: Measure(
@@ -96,12 +102,39 @@ def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, s
     }
 
 
-def _objective(problem: Problem, data: Any, answer: Path) -> float:
+def prepare(problem: Problem, pythons: dict[str, str], *, scale: float) -> None:
+    """Work out what the answers should be, before anything is measured."""
+    with tempfile.TemporaryDirectory(prefix="qed-bench-") as name:
+        data = problem.data(scale)
+        data.save(Path(name))
+        wanted(problem, pythons, data, Path(name))
+
+
+def wanted(problem: Problem, pythons: dict[str, str], data: Any, folder: Path) -> np.ndarray | None:
+    """What the answers of a workflow are compared with."""
+
+    def reference() -> Any:
+        assert problem.reference is not None
+        answer = folder / f"{problem.reference}.npz"
+        if problem.same_seed and answer.exists():
+            return np.load(answer)["value"]
+        lane = Lane.open(problem.reference, pythons[problem.reference], problem, folder)
+        answers = lane.ask("cold" if problem.same_seed else "seeds")
+        lane.close()
+        return np.load(answer)["value"] if problem.same_seed else no_surprise(answers["values"])
+
+    if problem.measure != "workflow":
+        return None
+    return expected(problem, data, reference if problem.reference else None)
+
+
+def _objective(problem: Problem, data: Any, want: np.ndarray | None, answer: Path) -> float:
     with np.load(answer) as arrays:
         if problem.measure == "score":
             return score_error(problem, data, float(arrays["value"]))
         if problem.measure == "workflow":
-            return error(problem, data, arrays["value"])
+            assert want is not None
+            return error(problem, want, arrays["value"])
         return objective(problem, data, arrays["coef"], arrays["intercept"])
 
 

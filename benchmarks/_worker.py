@@ -16,12 +16,13 @@ import numpy as np
 from benchmarks import _memory
 from benchmarks._judge import as_arrays
 from benchmarks._tables import held, summary
-from benchmarks.adapters import adapter
+from benchmarks.adapters import adapter, package
 from benchmarks.problems import Data, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SEEDS = 5
 LEAST = 0.02  # seconds a warm measure lasts at least; shorter calls are repeated
 
 
@@ -56,13 +57,11 @@ class Worker:
         np.savez(self.folder / f"{self.rival}.npz", value=value)
         return {"has": True, "cold": loaded + first, "extra_bytes": extra}
 
-    def workflow(self) -> Callable[[Any, Any], Any] | None:
+    def workflow(self, **changed: Any) -> Callable[[Any, Any], Any] | None:
         """What is timed: as the row says for libraries with scikit-learn's names, as the adapter says otherwise."""
         if self.problem.run is not None:
-            library = getattr(self.adapter, "LIBRARY", None)
-            if self.rival in self.problem.peers:
-                library = self.adapter.PACKAGE
-            return None if library is None else self.problem.run(library, dict(self.problem.params))
+            library = package(self.rival, self.problem)
+            return None if library is None else self.problem.run(library, self.problem.params | changed)
         make = getattr(self.adapter, "workflow", None)
         return None if make is None else make(self.problem.task, **self.problem.params)
 
@@ -111,6 +110,15 @@ class Worker:
         np.savez(self.folder / f"{self.rival}.npz", coef=coef, intercept=intercept)
         return {"has": True, "cold": loaded + first, "extra_bytes": extra}
 
+    def seeds(self) -> dict[str, Any]:
+        """What other seeds give: by these a row judges that takes this rival as its reference."""
+        X, values = held(self.problem.holder, self.data.X), []
+        for seed in range(1, SEEDS + 1):
+            function = self.workflow(random_state=seed)
+            assert function is not None
+            values.append(float(function(X, self.data.y)))
+        return {"values": values}
+
     def warm(self) -> dict[str, Any]:
         assert self.call is not None
         self.data.touch()  # while the others ran, the system may have put these pages aside
@@ -128,7 +136,7 @@ def main() -> None:
     worker = Worker(rival, name, Path(folder))
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for order in sys.stdin:
-        answer = worker.cold() if order.strip() == "cold" else worker.warm()
+        answer = getattr(worker, order.strip())()
         print(json.dumps(answer), file=answers, flush=True)
 
 

@@ -18,7 +18,8 @@ README = ROOT / "README.md"
 HEADLINES = (
     "first-fit", "tall-ols", "tall-ridge", "ridgecv-loo", "lasso-wide", "lasso-sparse", "lasso-cv", "tall-logistic",
     "classes-logistic", "sparse-logistic", "tall-poisson", "tall-huber", "tall-svc", "tall-perceptron", "tall-sgd", "score-auc",
-    "table-standard", "table-onehot", "search-ridge", "pipeline-ridge",
+    "table-standard", "table-onehot", "search-ridge", "pipeline-ridge", "forest-large", "extra-large", "boosting-large",
+    "shapley-forest", "kmeans-fifty", "hdbscan", "pca-ten", "tsne-large", "umap-large", "mixture-tall", "ard-tall",
 )  # fmt: skip
 BEGIN, END = "<!-- results:begin (written by tools/readme.py) -->", "<!-- results:end -->"
 

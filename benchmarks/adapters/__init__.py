@@ -2,7 +2,8 @@
 
 The estimator follows scikit-learn's conventions: fit, predict, coef_, intercept_. `estimator` returns None where the
 library has no such method. `score(task)` gives a function of truth and prediction, or None. `workflow(task)`, where a rival
-has it, gives a function of table and target, or None. `PACKAGE` is what a row that names the rival as a peer imports.
+has it, gives a function of table and target, or None. `PACKAGE` is what a row that names the rival as a peer imports; rivals
+that race as peers only are lines of `_peers.py`.
 """
 
 from __future__ import annotations
@@ -13,23 +14,34 @@ import shutil
 import subprocess
 import sys
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+from benchmarks.adapters._peers import PEERS, Peer
+
+if TYPE_CHECKING:
+    from benchmarks.problems import Problem
 
 RIVALS = (
     "ours",
     "scikit_learn",
     "intelex",
-    "lightgbm",
-    "xgboost",
     "numpy_lstsq",
     "celer",
     "skglm",
     "polars_frames",
     "scipy_by_hand",
+    *PEERS,
 )
 
 
-def adapter(name: str) -> ModuleType:
-    return importlib.import_module(f"benchmarks.adapters.{name}")
+def adapter(name: str) -> ModuleType | Peer:
+    return PEERS[name] if name in PEERS else importlib.import_module(f"benchmarks.adapters.{name}")
+
+
+def package(name: str, problem: Problem) -> str | None:
+    """What a row which says itself how libraries are used imports for this rival; None where the rival has no part in it."""
+    found: str | None = getattr(adapter(name), "PACKAGE" if name in problem.peers else "LIBRARY", None)
+    return found
 
 
 def interpreter(name: str) -> str | None:

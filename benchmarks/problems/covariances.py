@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.problems._problem import Data, Problem, model_of
+from benchmarks.problems._problem import Data, Problem, model_of, sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,19 +67,68 @@ def least(data: Data, params: dict[str, Any]) -> Any:
     return np.atleast_1d(value + alpha * (np.abs(T).sum() - np.abs(np.diag(T)).sum()))
 
 
-def robust(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
-    """The location, which the rows far away would move by one."""
-    kind = model_of(library, "covariance", "MinCovDet")
-    return lambda X, _: np.round(kind(**params).fit(X).location_ / 2)
+def robust(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """Whether the location is off by one, as the rows far away would move it."""
+    kind = model_of(library, "covariance", name)
+    return lambda X, _: float(np.abs(kind(**params).fit(X).location_).max() >= 1)
 
 
-def middle(data: Data, _: dict[str, Any]) -> Any:
-    return np.zeros(data.X.shape[1])
+def middle(*_: Any) -> Any:
+    return [0.0]
 
 
+def shrunk(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """The covariance itself."""
+    kind = model_of(library, "covariance", name)
+    return lambda X, _: kind(**params).fit(X).covariance_
+
+
+def by_formula(data: Data, params: dict[str, Any], *, name: str) -> Any:
+    """The covariance of the rows, drawn to a multiple of the identity as each method says."""
+    X = data.X - data.X.mean(axis=0)
+    n, p = X.shape
+    S = X.T @ X / n
+    level, squares = np.trace(S) / p, np.sum(S**2)
+    if name == "LedoitWolf":
+        apart = squares / p - level**2
+        beta = (np.sum((X**2).T @ (X**2)) / n - squares) / (n * p)
+        share = min(beta, apart) / apart
+    elif name == "OAS":
+        share = min(1.0, (squares / p**2 + level**2) / ((n + 1) * (squares / p**2 - level**2 / p)))
+    else:
+        share = params.get("shrinkage", 0.1 if name == "ShrunkCovariance" else 0.0)
+    return ((1 - share) * S + share * level * np.eye(p))[sample(p)]
+
+
+def chosen(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The likelihood of the rows under the precision that cross-validation chose, as a mean deviation of columns."""
+    kind = model_of(library, "covariance", "GraphicalLassoCV")
+    return lambda X, _: float(np.exp(-kind(**params).fit(X).score(X) / X.shape[1]))
+
+
+def as_scikit_learn(data: Data, params: dict[str, Any]) -> Any:
+    return [chosen("sklearn", params)(data.X, data.y)]
+
+
+SHRUNK = ("EmpiricalCovariance", "ShrunkCovariance", "LedoitWolf", "OAS")
 PROBLEMS = (
+    *(
+        Problem(f"{name.lower()}-{size}", f"{name} {n}×{p}", (n, p), chain, name, measure="workflow", run=partial(shrunk, name),
+                expected=partial(by_formula, name=name))
+        for name in SHRUNK
+        for size, n, p in (("small", 500, 20), ("tall", 200_000, 50))
+    ),
+    Problem("graphical-lasso-small", "GraphicalLasso 500×20, alpha 0.1", (500, 20), chain, "GraphicalLasso", params={"alpha": 0.1},
+            measure="workflow", run=sparse, expected=least, is_ceiling=True),
+    Problem("graphical-lasso-cv", "GraphicalLassoCV 500×20", (500, 20), chain, "GraphicalLassoCV", measure="workflow",
+            run=chosen, expected=as_scikit_learn, is_ceiling=True),
+    *(
+        Problem(f"{name.lower()}-small", f"{name} 500×5", (500, 5), contaminated, name, params={"random_state": 0},
+                measure="workflow", run=partial(robust, name), expected=middle)
+        for name in ("MinCovDet", "EllipticEnvelope")
+    ),
     Problem("graphical-lasso", "GraphicalLasso 1000×200, alpha 0.1", (1_000, 200), chain, "GraphicalLasso", params={"alpha": 0.1},
             measure="workflow", run=sparse, expected=least, is_ceiling=True),
     Problem("min-cov-det", "MinCovDet 5000×50", (5_000, 50), contaminated, "MinCovDet", params={"random_state": 0},
-            measure="workflow", run=robust, expected=middle),
+            measure="workflow", run=partial(robust, "MinCovDet"), expected=middle),
 )  # fmt: skip

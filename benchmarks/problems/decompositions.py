@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.problems._problem import Data, Problem, model_of
+from benchmarks.problems.generative import counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +22,21 @@ def normal(rng: np.random.Generator, n: int, p: int) -> Data:
 def singular(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
     """What singular directions leave out of the sum of squares, as a share of it."""
     svd = model_of(library, "decomposition", "TruncatedSVD")
-    return lambda X, _: float(1 - np.sum(svd(**params).fit(X).singular_values_ ** 2) / np.sum(X * X))
+    return lambda X, _: float(1 - np.sum(svd(**params).fit(X).singular_values_ ** 2) / squares(X))
+
+
+def squares(X: Any) -> float:
+    numbers = X.ravel() if isinstance(X, np.ndarray) else X.data
+    return float(numbers @ numbers)
 
 
 def unexplained(data: Data, params: dict[str, Any]) -> Any:
     """The least share that so many directions can leave out."""
+    if not isinstance(data.X, np.ndarray):
+        from scipy.sparse.linalg import svds
+
+        found = svds(data.X, params["n_components"], tol=1e-12, return_singular_vectors=False, random_state=0)
+        return [1 - np.sum(found**2) / squares(data.X)]
     values = np.linalg.eigvalsh(data.X.T @ data.X)
     return [np.sum(values[: -params["n_components"]]) / np.sum(values)]
 
@@ -139,7 +151,8 @@ def pairs_at_rest(name: str) -> Callable[[Data, dict[str, Any]], Any]:
     """The same from scikit-learn's power method, run until it stands still."""
 
     def expected(data: Data, params: dict[str, Any]) -> Any:
-        return [paired(name)("sklearn", {**params, "tol": 1e-20, "max_iter": 20_000})(data.X, data.y)]
+        to_the_end = {} if name == "PLSSVD" else {"tol": 1e-20, "max_iter": 20_000}
+        return [paired(name)("sklearn", params | to_the_end)(data.X, data.y)]
 
     return expected
 
@@ -172,7 +185,120 @@ def best_components(data: Data, params: dict[str, Any]) -> Any:
     return [sparse_components("sklearn", {**params, "max_iter": 10 * params["max_iter"]})(data.X, data.y)]
 
 
+def parts(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Sums of twenty nonnegative parts, and a little noise."""
+    X = rng.exponential(size=(n, 20)) * (rng.random((n, 20)) < 0.4) @ rng.exponential(size=(20, p))
+    return Data(X + 0.1 * np.abs(rng.standard_normal((n, p))), np.zeros(n))
+
+
+def nonnegative(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The squares that nonnegative factors leave, a row; with the tolerance that equal quality needs in qed, where one is given."""
+    model, given = model_of(library, "decomposition", name), dict(params)
+    own = given.pop("tol_of_qed", None)
+    given |= {"tol": own} if own and library == "qed" else {}
+    return lambda X, _: float(model(**given).fit(X).reconstruction_err_ ** 2) / len(X)
+
+
+def as_scikit_learn(run: Callable[..., Any]) -> Callable[[Data, dict[str, Any]], Any]:
+    """The same from scikit-learn, on the same rows."""
+    return lambda data, params: [run("sklearn", params)(data.X, data.y)]
+
+
+def restored(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The squares that the table made from its codes leaves, a number."""
+    model = model_of(library, "decomposition", name)
+
+    def run(X: Any, _: Any) -> float:
+        fitted = model(**params).fit(X)
+        codes = fitted.transform(X)
+        back = fitted.inverse_transform(codes) if hasattr(fitted, "inverse_transform") else codes @ fitted.components_
+        return float(np.mean((X - back) ** 2))
+
+    return run
+
+
+def coded(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The squares that sparse codes of the first rows as atoms leave."""
+    model = model_of(library, "decomposition", "SparseCoder")
+
+    def run(X: Any, _: Any) -> float:
+        atoms = X[:32] / np.linalg.norm(X[:32], axis=1)[:, None]
+        return float(np.mean((X - model(atoms, **params).fit(X).transform(X) @ atoms) ** 2))
+
+    return run
+
+
+def projected(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """By how much the squares of some rows change under a random projection, on average."""
+    model = model_of(library, "decomposition" if library == "qed" else "random_projection", name)
+
+    def run(X: Any, _: Any) -> float:
+        found = model(**{"random_state": 0, **params}).fit_transform(X)[:200]
+        return float(np.mean(np.abs(np.sum(found**2, axis=1) / np.sum(X[:200] ** 2, axis=1) - 1)))
+
+    return run
+
+
+def like(name: str, title: str, shape: tuple[int, int], make: Any, run: Any, **params: Any) -> Problem:
+    """No worse than scikit-learn."""
+    return Problem(
+        name,
+        title,
+        shape,
+        make,
+        title.partition(" ")[0],
+        params,
+        "workflow",
+        run=run,
+        expected=as_scikit_learn(run),
+        is_ceiling=True,
+    )
+
+
+def by_seeds(name: str, title: str, shape: tuple[int, int], make: Any, run: Any, **params: Any) -> Problem:
+    """No worse than scikit-learn with other seeds."""
+    return Problem(
+        name,
+        title,
+        shape,
+        make,
+        title.partition(" ")[0],
+        params,
+        "workflow",
+        run=run,
+        reference="scikit_learn",
+        is_ceiling=True,
+    )
+
+
+ATOMS = {"n_components": 32, "alpha": 0.5, "max_iter": 30, "random_state": 0}
 PROBLEMS = (
+    *(
+        like(f"nmf-{size}", f"NMF {n}×{p}, {k} parts", (n, p), parts, partial(nonnegative, "NMF"), n_components=k, random_state=0)
+        for size, n, p, k in (("small", 200, 50, 5), ("large", 5_000, 2_000, 20))
+    ),
+    like("nmf-equal", "NMF 5000×2000, 20 parts, qed with tol=1e-5", (5_000, 2_000), parts, partial(nonnegative, "NMF"),
+         n_components=20, random_state=0, tol_of_qed=1e-5),
+    by_seeds("mini-batch-nmf", "MiniBatchNMF 5000×200, 20 parts", (5_000, 200), parts, partial(nonnegative, "MiniBatchNMF"),
+             n_components=20),
+    like("dictionary-large", "DictionaryLearning 10000×64, 32 atoms", (10_000, 64), planted, learnt, fit_algorithm="cd",
+         **ATOMS),
+    by_seeds("mini-batch-dictionary", "MiniBatchDictionaryLearning 10000×64, 32 atoms", (10_000, 64), planted,
+             partial(restored, "MiniBatchDictionaryLearning"), n_components=32, alpha=0.5, transform_algorithm="lasso_cd"),
+    by_seeds("mini-batch-sparse-pca", "MiniBatchSparsePCA 1000×60, 5 components", (1_000, 60), with_factors,
+             partial(restored, "MiniBatchSparsePCA"), n_components=5),
+    like("incremental-pca-small", "IncrementalPCA 1000×20, 5 components", (1_000, 20), normal, partial(restored, "IncrementalPCA"),
+         n_components=5),
+    like("incremental-pca", "IncrementalPCA 100000×50, 10 components", (100_000, 50), normal,
+         partial(restored, "IncrementalPCA"), n_components=10),
+    like("sparse-coder", "SparseCoder 2000×64, 32 atoms", (2_000, 64), planted, coded, transform_algorithm="omp",
+         transform_n_nonzero_coefs=5),
+    *(
+        by_seeds(f"{name}-projection{size}", f"{name.title()}RandomProjection {n}×{p}, {k} components", (n, p), normal,
+                 partial(projected, f"{name.title()}RandomProjection"), n_components=k)
+        for name in ("gaussian", "sparse")
+        for size, n, p, k in (("-small", 500, 100, 20), ("", 5_000, 2_000, 100))
+    ),
     Problem("lda-topics", "LatentDirichletAllocation 2000×1000, 10 topics", (2_000, 1_000), texts, "LatentDirichletAllocation",
             measure="workflow", run=topics_of, expected=best_topics, is_ceiling=True,
             params={"n_components": 10, "random_state": 0}),
@@ -185,7 +311,7 @@ PROBLEMS = (
     *(
         Problem(f"{name.lower()}-{size}", f"{name} {shape[0]}×{shape[1]}, 5 targets, {k} pairs", shape, two_tables, name,
                 measure="workflow", run=paired(name), expected=pairs_at_rest(name), params={"n_components": k})
-        for name, k in (("PLSRegression", 5), ("PLSCanonical", 3), ("CCA", 3))
+        for name, k in (("PLSRegression", 5), ("PLSCanonical", 3), ("PLSSVD", 3), ("CCA", 3))
         for size, shape in (("small", (200, 10)), ("tall", (20_000, 60)))
     ),
     Problem("dictionary", "DictionaryLearning 2000×64, 32 atoms", (2_000, 64), planted, "DictionaryLearning",
@@ -201,7 +327,13 @@ PROBLEMS = (
             run=singular, expected=unexplained, params={"n_components": 10, "random_state": 0}),
     Problem("svd-square", "TruncatedSVD 2000×2000", (2_000, 2_000), normal, "TruncatedSVD", measure="workflow",
             run=singular, expected=unexplained, params={"n_components": 20, "random_state": 0}),
-    Problem("kernel-pca", "KernelPCA 3000×50, rbf", (3_000, 50), normal, "KernelPCA", measure="workflow",
-            run=kernel_directions, expected=leading,
-            params={"n_components": 10, "kernel": "rbf", "random_state": 0}),
+    Problem("svd-sparse", "TruncatedSVD 100000×50000, sparse, 20 components", (100_000, 50_000), counts, "TruncatedSVD",
+            measure="workflow", run=singular, expected=unexplained, is_sparse=True, peers=("arpack",),
+            params={"n_components": 20, "random_state": 0}),
+    *(
+        Problem(f"kernel-pca{size}", f"KernelPCA {n}×{p}, rbf, 10 components", (n, p), normal, "KernelPCA", measure="workflow",
+                run=kernel_directions, expected=leading, peers=("arpack",),
+                params={"n_components": 10, "kernel": "rbf", "random_state": 0})
+        for size, n, p in (("-small", 300, 10), ("", 6_000, 50))
+    ),
 )  # fmt: skip

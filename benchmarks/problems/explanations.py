@@ -1,13 +1,12 @@
 """Explanations of fitted models: contributions that must add up, and the columns that a shuffled score must find.
 
-scikit-learn has no Shapley values: where shap is installed beside it, shap explains scikit-learn's forest of the same settings.
+scikit-learn has no Shapley values: shap explains scikit-learn's forest of the same settings.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +50,9 @@ def contributions(
     rows: int, background: int, library: str, params: dict[str, Any]
 ) -> Callable[[Any, Any], float] | None:
     """How far contributions are from adding up to prediction minus base value, relative to the largest prediction."""
-    model = fitted(library, "RandomForestRegressor", params)
+    if library == "sklearn":
+        return None
+    model = fitted("qed" if library == "qed" else "sklearn", "RandomForestRegressor", params)
     if library == "qed":
         from qed.inspection import shapley_values
 
@@ -60,8 +61,6 @@ def contributions(
             return float(np.abs(found.values.sum(axis=1) + found.base_value - found.predictions).max())
 
         return ours
-    if find_spec("shap") is None:
-        return None
     import shap
 
     def theirs(X: Any, y: Any) -> float:
@@ -74,7 +73,10 @@ def contributions(
 
 
 def row(name: str, title: str, shape: tuple[int, int], run: Any, expected: list[float], **params: Any) -> Problem:
-    return Problem(name, title, shape, numbers, name, params, "workflow", run=run, expected=lambda *_: expected)
+    peers = ("shap",) if name.startswith("shapley") else ()
+    return Problem(
+        name, title, shape, numbers, name, params, "workflow", run=run, expected=lambda *_: expected, peers=peers
+    )
 
 
 PROBLEMS = (

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 def merges(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
     """The sum of the heights of all merges."""
+    if library == "fastcluster":
+        import fastcluster
+
+        kept = fastcluster.linkage_vector if params["linkage"] in ("ward", "single") else fastcluster.linkage
+        return lambda X, _: float(kept(X, params["linkage"])[:, 2].sum())
+    if library == "quitefastmst":
+        import quitefastmst
+
+        return lambda X, _: float(quitefastmst.mst_euclid(X)[0].sum())
     model = model_of(library, "cluster", "AgglomerativeClustering")
     return lambda X, _: float(model(compute_distances=True, **params).fit(X).distances_.sum())
 
@@ -53,6 +62,10 @@ def apart(rng: np.random.Generator, n: int, p: int) -> Data:
 
 def grouped(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
     """One less the adjusted Rand index of the groups found."""
+    if library == "hdbscan":
+        import hdbscan
+
+        return lambda X, y: _disagreement(y, hdbscan.HDBSCAN(core_dist_n_jobs=-1).fit(X).labels_)
     model = model_of(library, "cluster", task)
     given = (
         {**params, "copy": True} if library == "sklearn" and task == "HDBSCAN" else params
@@ -87,15 +100,49 @@ def theirs(task: str, data: Data, params: dict[str, Any]) -> Any:
 def by_groups(name: str, title: str, shape: tuple[int, int], task: str, **params: Any) -> Problem:
     return Problem(
         name, title, shape, apart, task, params, "workflow", run=partial(grouped, task), expected=partial(theirs, task),
-        is_ceiling=True,
+        is_ceiling=True, peers=("hdbscan",) if task == "HDBSCAN" else (),
+    )  # fmt: skip
+
+
+def board(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Three groups of rows and of columns, each pair of groups with a level of its own."""
+    rows, columns = rng.integers(0, 3, n), rng.integers(0, 3, p)
+    levels = np.array([[9.0, 2, 1], [1, 7, 3], [2, 1, 8]])
+    return Data(levels[rows][:, columns] + rng.random((n, p)), rows)
+
+
+def both_sides(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """One less the adjusted Rand index of the groups of rows that are found together with groups of columns."""
+    model = model_of(library, "cluster", task)
+    return lambda X, y: _disagreement(y, model(**params).fit(X).row_labels_)
+
+
+def joined(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The squares that means of grouped columns leave."""
+    model = model_of(library, "cluster", task)
+
+    def run(X: Any, _: Any) -> float:
+        fitted = model(**params).fit(X)
+        return float(np.mean((X - fitted.inverse_transform(fitted.transform(X))) ** 2))
+
+    return run
+
+
+def by_columns(name: str, title: str, shape: tuple[int, int], run: Any, **params: Any) -> Problem:
+    task = title.partition(" ")[0]
+    return Problem(
+        name, title, shape, board, task, params, "workflow", run=partial(run, task), is_ceiling=True,
+        expected=lambda data, given: [run(task, "sklearn", given)(data.X, data.y)],
     )  # fmt: skip
 
 
 def row(name: str, title: str, shape: tuple[int, int], k: int, task: str, **params: Any) -> Problem:
     run, expected = (dense, sparse_rows) if task == "DBSCAN" else (merges, heights)
+    peers = ("intelex",) if task == "DBSCAN" else ("fastcluster",)
     return Problem(
-        name, title, shape, partial(blobs, k=k), task, params=params, measure="workflow", run=run, expected=expected
-    )
+        name, title, shape, partial(blobs, k=k), task, params=params, measure="workflow", run=run, expected=expected,
+        peers=(*peers, "quitefastmst") if params.get("linkage") == "single" else peers,
+    )  # fmt: skip
 
 
 PROBLEMS = (
@@ -108,6 +155,27 @@ PROBLEMS = (
     row("dbscan", "DBSCAN 200000×3", (200_000, 3), 10, "DBSCAN", eps=0.1, min_samples=10),
     by_groups("hdbscan-small", "HDBSCAN 1000×5", (1_000, 5), "HDBSCAN"),
     by_groups("hdbscan", "HDBSCAN 30000×5", (30_000, 5), "HDBSCAN"),
+    *(
+        by_groups(f"{task.lower()}-{size}", f"{task} {n}×{p}", (n, p), task)
+        for task, shapes in {
+            "OPTICS": ((1_000, 5), (10_000, 5)),
+            "MeanShift": ((500, 2), (5_000, 2)),
+            "Birch": ((1_000, 10), (5_000, 10)),
+        }.items()
+        for size, (n, p) in zip(("small", "large"), shapes, strict=True)
+    ),
+    *(
+        by_groups(f"affinity-{size}", f"AffinityPropagation {n}×5", (n, 5), "AffinityPropagation", random_state=0)
+        for size, n in (("small", 300), ("large", 2_000))
+    ),
+    *(
+        by_columns(f"{kind}clusters-{size}", f"Spectral{kind.title()}clustering {n}×{p}", (n, p), both_sides, random_state=0)
+        for kind in ("co", "bi")
+        for size, n, p in (("small", 300, 50), ("large", 5_000, 500))
+    ),
+    by_columns("joined-columns-small", "FeatureAgglomeration 300×50", (300, 50), joined),
+    by_columns("joined-columns", "FeatureAgglomeration 5000×500", (5_000, 500), joined),
+    by_groups("cuts-small", "SpectralClustering 500×10", (500, 10), "SpectralClustering", n_clusters=20, random_state=0),
     by_groups(
         "cuts", "SpectralClustering 5000×10", (5_000, 10), "SpectralClustering", n_clusters=20, affinity="nearest_neighbors",
         random_state=0,

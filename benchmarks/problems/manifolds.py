@@ -5,11 +5,13 @@ descend by what they leave, which must not be more than scikit-learn leaves.
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.problems._problem import Data, Problem, model_of, sample
+from benchmarks.problems.groundwork import blobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,21 +77,50 @@ def lowered(task: str, left: str, library: str, params: dict[str, Any]) -> Calla
     return lambda X, _: float(getattr(model(**params).fit(X), left))
 
 
-def rival(task: str, left: str, data: Data, params: dict[str, Any]) -> Any:
-    """The same in scikit-learn."""
-    import sklearn.manifold
+def distances(data: Data, params: dict[str, Any]) -> Any:  # noqa: ARG001  the form of an expectation
+    """Points of classical scaling: the largest eigenvectors of all products."""
+    X = data.X - data.X.mean(axis=0)
+    values, vectors = np.linalg.eigh(X @ X.T)
+    return np.abs(vectors[:, :-3:-1] * np.sqrt(values[:-3:-1]))[sample(len(X))]
 
-    return [float(getattr(getattr(sklearn.manifold, task)(**params).fit(data.X), left))]
+
+def trusted(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float] | None:
+    """One less the trustworthiness for 15 neighbours, of some rows; what does not depend on the points is worked out once."""
+    if library == "sklearn":
+        return None
+    kind = import_module("umap").UMAP if library == "umap" else model_of(library, "manifold", "UMAP")
+    ranks: list[Any] = []
+
+    def run(X: Any, _: Any) -> float:
+        Z, rows, k = kind(**params).fit_transform(X), sample(len(X)), 15
+        if not ranks:
+            ranks.append([np.argsort(np.argsort(np.sum((X - X[i]) ** 2, axis=1), kind="stable")) for i in rows])
+        lost = 0
+        for i, rank in zip(rows, ranks[0], strict=True):
+            near = np.argpartition(np.sum((Z - Z[i]) ** 2, axis=1), k + 1)[: k + 1]  # with the row itself, of rank zero
+            lost += int(np.maximum(rank[near] - k, 0).sum())
+        return lost * 2 / (len(rows) * k * (2 * len(X) - 3 * k - 1))
+
+    return run
+
+
+def by_trust(name: str, title: str, shape: tuple[int, int]) -> Problem:
+    return Problem(
+        name, title, shape, partial(blobs, k=20), "UMAP", measure="workflow", run=trusted, reference="umap_learn",
+        is_ceiling=True, peers=("umap_learn",),
+    )  # fmt: skip
 
 
 def by_vectors(name: str, title: str, shape: tuple[int, int], task: str, want: Any, **params: Any) -> Problem:
     return Problem(name, title, shape, sheet, task, params, "workflow", run=partial(placed, task), expected=want)
 
 
-def by_descent(name: str, title: str, shape: tuple[int, int], task: str, left: str, **params: Any) -> Problem:
+def by_descent(
+    name: str, title: str, shape: tuple[int, int], task: str, left: str, make: Any = sheet, **params: Any
+) -> Problem:
     return Problem(
-        name, title, shape, sheet, task, params, "workflow", run=partial(lowered, task, left),
-        expected=partial(rival, task, left), is_ceiling=True,
+        name, title, shape, make, task, params, "workflow", run=partial(lowered, task, left), reference="scikit_learn",
+        same_seed=True, is_ceiling=True, peers=("intelex",) if task == "TSNE" else (),
     )  # fmt: skip
 
 
@@ -106,4 +137,20 @@ PROBLEMS = (
     by_descent("mds", "MDS 1500×20, 100 steps", (1_500, 20), "MDS", "stress_", **MDS),
     by_descent("tsne-small", "TSNE 500×20, 1000 steps", (500, 20), "TSNE", "kl_divergence_", random_state=0),
     by_descent("tsne", "TSNE 3000×20, 1000 steps", (3_000, 20), "TSNE", "kl_divergence_", random_state=0),
+    by_descent(
+        "tsne-large",
+        "TSNE 20000×50, 1000 steps",
+        (20_000, 50),
+        "TSNE",
+        "kl_divergence_",
+        partial(blobs, k=20),
+        random_state=0,
+    ),
+    by_descent(
+        "mds-small", "MDS 200×20, defaults", (200, 20), "MDS", "stress_", n_init=1, init="classical_mds", random_state=0
+    ),
+    by_vectors("classical-mds-small", "ClassicalMDS 200×20", (200, 20), "ClassicalMDS", distances),
+    by_vectors("classical-mds", "ClassicalMDS 2000×20", (2_000, 20), "ClassicalMDS", distances),
+    by_trust("umap-small", "UMAP 1000×20, defaults", (1_000, 20)),
+    by_trust("umap-large", "UMAP 20000×50, defaults", (20_000, 50)),
 )

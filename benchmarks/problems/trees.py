@@ -111,6 +111,10 @@ PROBLEMS = (
     row("tree-tiny", "DecisionTreeClassifier 150×4, three classes, depth 3", (150, 4), flowers, CLASSES, max_depth=3),
     row("tree-small", "DecisionTreeClassifier 1000×20", (1000, 20), pairs, CLASSES, max_depth=None),
     row("tree-small-numbers", "DecisionTreeRegressor 1000×20, depth 6", (1000, 20), numbers, NUMBERS, max_depth=6),
+    row("tree-drawn-small", "ExtraTreeClassifier 1000×20", (1000, 20), pairs, "ExtraTreeClassifier", max_depth=None),
+    row(
+        "tree-drawn-numbers", "ExtraTreeRegressor 1e5×50", (100_000, 50), numbers, "ExtraTreeRegressor", max_depth=None
+    ),
     row(
         "tree-label-columns", "DecisionTreeClassifier 20000×20, 3 columns", (20_000, 20), columns, CLASSES, max_depth=10
     ),

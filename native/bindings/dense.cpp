@@ -12,17 +12,32 @@ namespace {
 
 using nb::arg;
 
-nb::tuple moments_of(const Array& X, const Array& Y, const MaybeArray& s, const Array& shift) {
+using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+RowList row_list(const std::optional<RowNumbers>& rows, Index most) {
+    if (!rows) {
+        return {};
+    }
+    const RowList list{rows->data(), static_cast<Index>(rows->size())};
+    for (Index i = 0; i < list.count; ++i) {
+        require(list.rows[i] >= 0 && list.rows[i] < most, "rows must be numbers of rows of X");
+    }
+    return list;
+}
+
+nb::tuple moments_of(const Array& X, const Array& Y, const MaybeArray& s, const Array& shift,
+                     const std::optional<RowNumbers>& rows) {
     const Matrix x = matrix(X, "X");
     const Matrix y = matrix(Y, "Y");
     require(x.rows == y.rows, "X and Y must have equally many rows");
     const Index q = x.columns + y.columns;
-    const double* weights = vector(s, "s", x.rows);
+    const RowList list = row_list(rows, x.rows);
+    const double* weights = vector(s, "s", rows ? list.count : x.rows);
     const double* offset = vector(shift, "shift", q);
     double weight = 0.0;
     Fresh<double> sums({q});
     Fresh<double> scatter({q, q});
-    run([&] { moments(x, y, weights, offset, {&weight, sums.get(), scatter.get()}); });
+    run([&] { moments(x, y, list, weights, offset, {&weight, sums.get(), scatter.get()}); });
     return nb::make_tuple(weight, sums.give(), scatter.give());
 }
 
@@ -187,7 +202,8 @@ nb::tuple projection_of(const Array& X, const Array& shift, const Array& V, cons
 }  // namespace
 
 void bind_dense(nb::module_& module) {
-    module.def("moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"));
+    module.def("moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"),
+               arg("rows").none() = nb::none());
     module.def("typical_row", &typical_row_of, arg("X"), arg("Y"), arg("s").none(), arg("step"));
     module.def("column_spreads", &spreads_of, arg("X"), arg("Y"), arg("s").none(), arg("total"));
     module.def("spread_doubts", &spread_doubts_of, arg("mean"), arg("spread"), arg("about"), arg("total"), arg("terms"));

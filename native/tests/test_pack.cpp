@@ -10,8 +10,9 @@ namespace {
 double entry(const Factor& from, Index k, Index c) {
     const Matrix& part = c < from.parts[0].columns ? from.parts[0] : from.parts[1];
     const Index column = c < from.parts[0].columns ? c : c - from.parts[0].columns;
+    const Index row = from.list.rows == nullptr ? k : from.list.rows[k];
     double value =
-        part.kind == Kind::float64 ? *part.at<double>(k, column) : static_cast<double>(*part.at<float>(k, column));
+        part.kind == Kind::float64 ? *part.at<double>(row, column) : static_cast<double>(*part.at<float>(row, column));
     value -= from.column_shift == nullptr ? 0.0 : from.column_shift[c];
     value -= from.row_shift == nullptr ? 0.0 : from.row_shift[k];
     return value * (from.row_scale == nullptr ? 1.0 : from.row_scale[k]);
@@ -58,6 +59,11 @@ TEST(strips_hold_what_any_layout_holds) {
             from.row_shift = (change & 4) != 0 && from.column_shift == nullptr ? shift.data() : nullptr;
             check_strips<double>(from, 3, 11);
             check_strips<float>(from, 0, 16);
+            const std::vector<Index> listed = {7, 2, 19, 2, 0, 11, 5, 5, 18, 3, 1, 16};  // in any order, and more than once
+            from.list = {listed.data(), static_cast<Index>(listed.size())};
+            CHECK(from.depth() == 12);
+            check_strips<double>(from, 1, 11);
+            check_strips<float>(from, 0, 12);
         }
     }
 }

@@ -33,6 +33,20 @@ def test_fold_and_sparse_give_the_same():
     assert isinstance(whole.parts[0], Moments)
 
 
+@pytest.mark.parametrize("kind", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+def test_listed_rows_are_the_rows(kind):
+    """Rows picked by their numbers give the moments of a copy of them, whatever the layout."""
+    random = np.random.default_rng(3)
+    X, y, s = random.normal(size=(700, 5)), random.integers(0, 4, 700), random.integers(0, 3, 700).astype(float)
+    whole = ClassMoments.of(Chunk(kind(X), y[:, None].astype(float), s), 4)
+    for k in range(4):
+        own = Moments.of(Chunk(kind(X[y == k]), None, s[y == k]))
+        assert own.rows == whole.parts[k].rows
+        assert np.array_equal(own.scatter, whole.parts[k].scatter)
+        assert np.array_equal(own.mean, whole.parts[k].mean)
+        assert own.rounding == whole.parts[k].rounding
+
+
 def test_class_numbers_are_checked():
     X = np.zeros((3, 1))
     with pytest.raises(InvalidData, match=r"integers from 0 to 1, got 2\.0 in row 1"):

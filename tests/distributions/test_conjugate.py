@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from qed.core import InvalidData
+from qed.core import InvalidData, InvalidParameter
 from qed.distributions import (
     CONJUGATE_PAIRS,
     Beta,
@@ -68,8 +68,20 @@ def test_laws_of_every_pair(name):
     repeated = pair.posterior(prior, np.repeat(data, s, axis=0))
     np.testing.assert_allclose(flat(pair.posterior(prior, data, s)), flat(repeated), rtol=1e-9, atol=1e-12)
     assert pair.log_evidence(prior, data, s) == pytest.approx(pair.log_evidence(prior, np.repeat(data, s, axis=0)))
-    with pytest.raises(InvalidData, match="takes a prior of type"):
-        pair.posterior(object(), data)
+    for wrong in (
+        pair.predictive,
+        lambda other: pair.posterior(other, data),
+        lambda other: pair.log_evidence(other, data),
+    ):
+        with pytest.raises(InvalidData, match="takes a prior of type"):
+            wrong(object())
+    with pytest.raises(InvalidParameter, match="array of numbers"):
+        pair.posterior(prior, "abc")
+    with pytest.raises(InvalidData, match="finite numbers"):
+        pair.posterior(prior, np.where(np.arange(data.size).reshape(data.shape) == 1, np.nan, data))
+    if pair.data_ndim == 2:
+        with pytest.raises(InvalidData, match="2 columns, and the data have 3"):
+            pair.posterior(prior, np.zeros((4, 3)))
 
 
 @pytest.mark.covers("BAY-09", "BAY-11")

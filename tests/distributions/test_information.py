@@ -12,6 +12,7 @@ from qed.distributions import (
     Bernoulli,
     Gaussian,
     MultivariateGaussian,
+    Poisson,
     conditional_entropy,
     cross_entropy,
     entropy,
@@ -126,6 +127,11 @@ def test_f_divergences():
     assert jensen_shannon(p, q) == pytest.approx(jensen_shannon(q, p))
     with pytest.raises(InvalidParameter, match="one of"):
         f_divergence(p, q, "other")
+    for one in (jensen_shannon, lambda a, b: f_divergence(a, b, "kl"), lambda a, b: renyi_divergence(a, b, 2)):
+        with pytest.raises(InvalidData, match="tables of probabilities"):
+            one(Poisson(1), Poisson(2))
+        with pytest.raises(InvalidData, match="2 and 3 categories"):
+            one([0.5, 0.5], [0.2, 0.3, 0.5])
     with pytest.raises(InvalidData, match="limit"):
         f_divergence(a, b, lambda t: (t - 1) ** 2)
 
@@ -176,5 +182,8 @@ def test_information_gain():
     s = [2, 1, 0, 1, 1, 1]
     repeated = [np.repeat(column, s) for column in (weather, play)]
     assert information_gain(weather, play, sample_weight=s) == pytest.approx(information_gain(*repeated))
+    for wrong, match in (([1, 1], "expected"), ([-1] * 6, "Negative"), ([0] * 6, "positive weight")):
+        with pytest.raises(InvalidData, match=match):
+            joint_table(weather, play, wrong)
     with pytest.raises(InvalidData, match="same, positive length"):
         information_gain([1], [1, 2])

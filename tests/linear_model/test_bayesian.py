@@ -9,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qed
-from qed.core import InvalidData
+from qed.core import InvalidData, InvalidParameter
 from qed.datasets import load_diabetes
 from qed.distributions import Gaussian, Laplace, MultivariateGaussian
 from qed.linear_model import (
     ARDRegression,
     BayesianLinearRegression,
     BayesianRidge,
+    ElasticNet,
+    HuberRegressor,
     Lasso,
     LinearRegression,
     LogisticRegression,
+    QuantileRegressor,
     Ridge,
     laplace_approximation,
 )
@@ -218,6 +221,57 @@ def test_lasso_is_the_mode_of_a_laplace_prior():
     assert ridge.coef_[0] == pytest.approx(grid[np.argmax(log_posterior)], abs=2e-4)
 
 
+@pytest.mark.covers("BAY-26")
+@pytest.mark.parametrize(
+    ("model", "log_likelihood", "log_prior"),
+    [
+        pytest.param(
+            lambda n: ElasticNet(0.3, l1_ratio=0.4, fit_intercept=False, tol=1e-12),
+            lambda r, n: -(r**2) / (2 * n),
+            lambda w: -0.3 * (0.4 * np.abs(w) + 0.3 * w**2),
+            id="elastic net: Gaussian noise, product of a Gaussian and a Laplace prior",
+        ),
+        pytest.param(
+            lambda n: HuberRegressor(epsilon=1.35, alpha=0.0, fit_intercept=False, tol=1e-12),
+            None,
+            None,
+            id="Huber: the joint density of residuals and their scale",
+        ),
+        pytest.param(
+            lambda n: QuantileRegressor(quantile=0.3, alpha=0.05, fit_intercept=False),
+            lambda r, n: -np.where(r > 0, 0.3 * r, -0.7 * r) / n,  # an asymmetric Laplace density
+            lambda w: -0.05 * np.abs(w),
+            id="quantiles: asymmetric Laplace noise, Laplace prior",
+        ),
+        pytest.param(
+            lambda n: Ridge(2.5, fit_intercept=False),
+            lambda r, n: -(r**2),
+            lambda w: -2.5 * w**2,
+            id="ridge: Gaussian noise and prior",
+        ),
+    ],
+)
+def test_penalised_risk_is_a_posterior(model, log_likelihood, log_prior):
+    """The optimum of loss and penalty is the mode of likelihood times prior on a grid of two coefficients."""
+    rng = np.random.default_rng(21)
+    X = rng.normal(size=(15, 2))
+    y = X @ [0.8, -0.3] + rng.laplace(size=15)
+    fitted = model(len(y)).fit(X, y)
+    found = np.ravel(fitted.coef_)
+    step = 2e-3
+    a, b = np.meshgrid(*(np.arange(centre - 0.4, centre + 0.4 + step / 2, step) for centre in found), indexing="ij")
+    r = y[:, None, None] - X[:, 0, None, None] * a - X[:, 1, None, None] * b
+    if log_likelihood is None:  # residuals in units of the fitted scale: sum of sigma + H(r / sigma) sigma
+        z = np.abs(r) / fitted.scale_
+        logs = -np.where(z <= 1.35, z**2, 2 * 1.35 * z - 1.35**2).sum(axis=0)
+    else:
+        logs = log_likelihood(r, len(y)).sum(axis=0) + log_prior(a) + log_prior(b)
+    posterior = np.exp(logs - logs.max())
+    posterior /= posterior.sum()
+    top = np.unravel_index(posterior.argmax(), posterior.shape)
+    np.testing.assert_allclose([a[top], b[top]], found, atol=1.01 * step)
+
+
 @pytest.mark.covers("BAY-27")
 def test_regularised_logistic_is_map():
     X, y = problem(10, n=20, p=1)
@@ -262,6 +316,54 @@ def test_laplace_approximation():
         laplace_approximation(LogisticRegression().fit(X, np.arange(60) % 3), X, label)
     with pytest.raises(ValueError, match="l2 penalty"):
         laplace_approximation(LogisticRegression(l1_ratio=1.0).fit(X, label), X, label)
+
+
+@given(seeds)
+def test_laplace_approximation_is_mode_and_curvature(seed):
+    """Against its definition: the gradient of the log-posterior vanishes at the mean, and differences of it give the precision."""
+    X, y = problem(seed, n=30, p=3)
+    label, s = (y > np.median(y)).astype(int), np.random.default_rng(seed).integers(0, 4, 30).astype(float)
+    s[:2] = 1
+    found = laplace_approximation(
+        LogisticRegression(C=0.7, fit_intercept=False, tol=1e-12).fit(X, label, s), X, label, s
+    )
+    sign = 2 * label - 1
+
+    def gradient(w):
+        return X.T @ (s * sign / (1 + np.exp(sign * (X @ w)))) - w / 0.7
+
+    w, h = found.posterior.mean, 1e-5
+    np.testing.assert_allclose(gradient(w), 0, atol=1e-5)
+    curve = np.stack([(gradient(w - h * e) - gradient(w + h * e)) / (2 * h) for e in np.eye(3)])
+    np.testing.assert_allclose(np.linalg.inv(found.posterior.covariance), curve, rtol=1e-5, atol=1e-6)
+    joint = -s @ np.logaddexp(0, -sign * (X @ w)) + MultivariateGaussian(np.zeros(3), 0.7 * np.eye(3)).log_density(w)
+    width = 0.5 * (3 * np.log(2 * np.pi) - np.linalg.slogdet(curve)[1])
+    assert found.log_evidence == pytest.approx(float(joint + width), rel=1e-6)
+
+
+def test_laplace_approximation_is_kind():
+    X, y = problem(11, n=60, p=2)
+    label = (y > 1).astype(int)
+    model = LogisticRegression().fit(X, label)
+    for wrong, match in (
+        (lambda: laplace_approximation(model, X[:, :1], label), "2 columns"),
+        (lambda: laplace_approximation(model, X, label[:-1]), "one of the labels"),
+        (lambda: laplace_approximation(model, X, label + 5), "one of the labels"),
+        (lambda: laplace_approximation(model, X, label, -np.ones(60)), "Negative values"),
+        (lambda: laplace_approximation(model, X, 1 - label), "not at the mode"),
+        (lambda: laplace_approximation(model, 50 * X, label), "not at the mode"),
+        (lambda: laplace_approximation(Ridge().fit(X, y), X, label), "LogisticRegression"),
+        (
+            lambda: laplace_approximation(LogisticRegression(class_weight="balanced").fit(X, label), X, label),
+            "class_weight",
+        ),
+        (lambda: laplace_approximation(model, X, label).predict_proba(X[:, :1]), "2 columns"),
+    ):
+        with pytest.raises((InvalidData, InvalidParameter), match=match):
+            wrong()
+    far = laplace_approximation(model, X, label).predict_proba([[1e6, 1e6], [-1e6, -1e6]])
+    assert np.isfinite(far).all()
+    np.testing.assert_allclose(far.sum(axis=1), 1)
 
 
 @pytest.mark.covers("BAY-39")

@@ -12,8 +12,9 @@ from sklearn import mixture as theirs
 
 import qed
 from qed.cluster import KMeans
+from qed.core import InvalidData
 from qed.datasets import load_iris
-from qed.mixture import GaussianMixture
+from qed.mixture import GaussianMixture, decompose_likelihood
 from qed.model_selection import cross_val_score
 from qed.naive_bayes import GaussianNB
 
@@ -401,3 +402,37 @@ def test_a_moved_mean_is_refused_whatever_the_units_of_columns(unit):
     model.means_[0, 1] += 1e-5 * unit
     with pytest.raises(qed.CertificateError):
         qed.verify(model, X)
+
+
+@pytest.mark.parametrize("structure", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("distance", [1e6, 1e9, 1e12])
+def test_narrow_components_far_apart_are_verified(structure, distance):
+    """Rows round where the mean of all is taken off: the certificate says so, and is neither false nor refused."""
+    rng = np.random.default_rng(3)
+    rows = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(30, 2)) + distance * rng.normal(size=2)])
+    model = GaussianMixture(2, covariance_type=structure, random_state=0).fit(rows)
+    qed.verify(model, rows)
+    assert model.certificate_.rounding >= 2.0**-53 * distance / 10
+
+
+def test_components_below_the_resolution_of_float64_are_refused():
+    rows = 1e76 * np.random.default_rng(0).integers(-2, 3, (8, 2)).astype(float)
+    rows[:4] = rows[0]
+    with pytest.raises(InvalidData, match="cannot tell its rows apart"):
+        GaussianMixture(2, covariance_type="spherical", random_state=0).fit(rows)
+
+
+@pytest.mark.covers("MIX-19")
+def test_the_gain_of_the_certificate_taken_apart():
+    """What the certificate says one more step adds is the gain of Q plus a divergence, and neither is negative."""
+    rng = np.random.default_rng(8)
+    rows = np.concatenate([rng.normal(0, 1, (60, 2)), rng.normal(2, 1, (50, 2))])
+    options = {"init_params": "random_from_data", "random_state": 0, "reg_covar": 0.0, "tol": 0.0}
+    before = GaussianMixture(2, max_iter=4, **options).fit(rows)
+    after = GaussianMixture(2, max_iter=5, **options).fit(rows)
+    then, now = decompose_likelihood(before, rows, before), decompose_likelihood(after, rows, before)
+    gained = now.log_likelihood - then.log_likelihood
+    assert gained == pytest.approx(len(rows) * before.certificate_.gain, rel=1e-6)
+    assert gained == pytest.approx(now.expected - then.expected + now.divergence, rel=1e-6)
+    assert now.expected > then.expected
+    assert now.divergence > 0

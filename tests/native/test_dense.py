@@ -38,6 +38,19 @@ def test_moments(native, table, weighted):
     assert np.array_equal(scatter, scatter.T)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_listed_rows(native, table, weighted):
+    X, Y, s, shift = table
+    rows = np.random.default_rng(1).integers(0, len(X), 2 * len(X)) if len(X) else np.empty(0, dtype=np.int64)
+    weights = s[rows] if weighted else None
+    found = native.moments(X, Y, weights, shift, rows)
+    copied = native.moments(X[rows], Y[rows], weights, shift)
+    assert all(np.array_equal(a, b) for a, b in zip(found, copied, strict=True))  # to the last bit
+    for wrong in ([-1], [len(X)]):
+        with pytest.raises(ValueError, match="numbers of rows"):
+            native.moments(X, Y, None, shift, np.array(wrong))
+
+
 @pytest.mark.parametrize("transpose", [False, True])
 def test_gram(native, table, transpose):
     X, _, s, shift = table

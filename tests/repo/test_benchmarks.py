@@ -12,10 +12,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import readme  # noqa: E402
 
-from benchmarks import _judge, _memory, _record  # noqa: E402
+from benchmarks import _expected, _judge, _memory, _record  # noqa: E402
 from benchmarks._race import race  # noqa: E402
+from benchmarks._tables import error  # noqa: E402
+from benchmarks.adapters import package  # noqa: E402
 from benchmarks.problems import PROBLEMS, chosen  # noqa: E402
-from benchmarks.problems._problem import Data  # noqa: E402
+from benchmarks.problems._problem import Data, Problem, no_surprise  # noqa: E402
 
 
 def measure(seconds, excess=0.0):
@@ -152,3 +154,41 @@ def test_a_tiny_race():
         assert measured.warm > 0
         assert measured.cold > 0
         assert measured.excess < _judge.TOLERANCE
+
+
+def test_what_is_expected_is_worked_out_once_for_each_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(_expected, "KEPT", tmp_path)
+    asked = []
+
+    def mean(data, params):
+        asked.append(params["power"])
+        return [np.mean(data.X ** params["power"])]
+
+    def problem(power):
+        return Problem(
+            "r", "a row", (8, 2), lambda rng, n, p: None, "mean", {"power": power}, "workflow", expected=mean
+        )
+
+    one, other = Data(np.ones((8, 2)), np.zeros(8)), Data(np.full((8, 2), 3.0), np.zeros(8))
+    assert [_expected.expected(problem(2), data)[0] for data in (one, other, one, other)] == [1, 9, 1, 9]
+    assert _expected.expected(problem(3), other)[0] == 27
+    assert asked == [2, 2, 3]
+
+
+def test_rivals_race_in_rows_that_know_them():
+    linked, numbers = chosen("hdbscan-small")[0], chosen("tsne-small")[0]
+    assert [package(rival, linked) for rival in ("ours", "scikit_learn", "hdbscan", "lightgbm", "intelex")] == [
+        "qed", "sklearn", "hdbscan", None, None,
+    ]  # fmt: skip
+    assert package("intelex", numbers) == "sklearnex"
+
+
+def test_a_row_by_chance_is_judged_by_other_seeds_of_its_reference(tmp_path, monkeypatch):
+    monkeypatch.setattr(_expected, "KEPT", tmp_path)
+    pythons = {"ours": sys.executable, "scikit_learn": sys.executable}
+    problem = chosen("mini-batch-small")[0]
+    measures = race(problem, pythons, colds=1, warms=1, scale=0.3)
+    assert all(measured.excess == 0 for measured in measures.values())
+    want = np.load(next(tmp_path.glob("mini-batch-small-*.npy")))
+    assert error(problem, want, 1.01 * want) > 0
+    assert no_surprise([1.0, 2.0, 3.0])[0] > 3

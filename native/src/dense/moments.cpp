@@ -49,10 +49,10 @@ void spreads_of(const Matrix& x, const double* s, double total, const Spreads& o
 
 }  // namespace
 
-void moments(const Matrix& x, const Matrix& y, const double* s, const double* shift, const MomentsOut& out) {
-    const Index n = x.rows;
+void moments(const Matrix& x, const Matrix& y, RowList list, const double* s, const double* shift, const MomentsOut& out) {
+    Factor z{.parts = {x, y}, .column_shift = shift, .list = list};
+    const Index n = z.depth();
     ScratchArray<double> roots(s == nullptr ? 0 : n);
-    Factor z{.parts = {x, y}, .column_shift = shift};
     if (s == nullptr) {
         *out.weight = static_cast<double>(n);
     } else {

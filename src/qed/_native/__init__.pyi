@@ -62,10 +62,13 @@ def started_threads() -> int:
 def all_finite(X: Matrix) -> bool:
     """Tell whether no entry is NaN or infinite; stops at the first that is."""
 
-def moments(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector) -> tuple[float, Vector, Vector]:
+def moments(
+    X: Matrix, Y: Matrix, s: Vector | None, shift: Vector, rows: Vector | None = None
+) -> tuple[float, Vector, Vector]:
     """Weight Σ s, sums Σ s z (q,) and scatter Σ s z zᵀ (q, q, both triangles) of the rows z = [x | y] − shift.
 
-    X is (n, p), Y is (n, m), s is (n,) and nonnegative or None for ones, shift is (q,) with q = p + m. One pass.
+    X is (n, p), Y is (n, m), shift is (q,) with q = p + m; ``rows`` are the int64 numbers of the rows that are summed, None for
+    all; s has a nonnegative weight for each of them, or is None for ones. One pass.
     """
 
 def typical_row(X: Matrix, Y: Matrix, s: Vector | None, step: int) -> Vector:

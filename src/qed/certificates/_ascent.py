@@ -34,7 +34,7 @@ class AscentCertificate(Certificate):
     trace : ndarray of shape (m,)
         The objective at the start and after each step; it never falls by more than rounding.
     gain : float
-        What one more step adds to the objective.
+        What one more step adds to the objective; of mixtures zero where that is at most sixteen times ``rounding``, and hidden.
     displacement : float
         How far that step moves the parameters, in units of their own spread.
     tol : float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,70 @@ import numpy as np
 from qed.core import _finite
 from qed.core._errors import InvalidParameter
 from qed.core._params import fitted
+from qed.core._random import generator
 from qed.core._roles import Classifier
 from qed.core._validation import is_source, learn_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.random import Generator
+
     from qed.certificates import LikelihoodCertificate
     from qed.core._params import Array
+
+
+class Generative(abc.ABC):
+    """A classifier with a distribution of rows in each class, from which new ones can be drawn."""
+
+    if TYPE_CHECKING:  # of every classifier
+        classes_: Array
+
+        def _check_is_fitted(self) -> None: ...
+
+    @abc.abstractmethod
+    def _class_shares(self) -> Array:
+        """Return the probability of each class."""
+
+    @abc.abstractmethod
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        """Draw a row of each class whose number is given."""
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rows.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, p)
+            Rows.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+        """
+        self._check_is_fitted()
+        return drawn(self.classes_, self._class_shares(), n_samples, generator(random_state), self._draw)
+
+
+def drawn(
+    classes: Array, shares: Array, n_samples: int, stream: Generator, draw: Callable[[Any, Generator], Array]
+) -> tuple[Array, Array]:
+    """Draw labels by their shares, and a row of each."""
+    n = whole_number(n_samples, "n_samples")
+    code = stream.choice(len(classes), size=n, p=shares)
+    return np.asarray(draw(code, stream), dtype=np.float64), np.asarray(classes[code])
+
+
+def whole_number(value: Any, name: str) -> int:
+    """Read a number of things to draw."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+        raise InvalidParameter(f"{name} must be an integer >= 0, got {value!r:.100}.")
+    return int(value)
 
 
 class PosteriorClassifier(Classifier):

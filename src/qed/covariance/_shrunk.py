@@ -80,11 +80,18 @@ class OAS(EmpiricalCovariance):
 
 def ledoit_wolf_amount(X: Any, s: Any, location: Array, covariance: Array, weight: float) -> float:
     """Return the shrinkage of Ledoit and Wolf; the fourth moments it needs are sums of squared lengths of rows."""
-    fourth, size = 0.0, max(1, BLOCK // len(location))
+    fourth, size, unit = 0.0, max(1, BLOCK // len(location)), _unit(covariance)
     for first in range(0, X.shape[0], size):
-        lengths = np.sum((np.asarray(X[first : first + size], dtype=np.float64) - location) ** 2, axis=1)
+        apart = (np.asarray(X[first : first + size], dtype=np.float64) - location) / unit
+        lengths = np.sum(apart**2, axis=1)
         fourth += float(np.sum(lengths**2 if s is None else s[first : first + size] * lengths**2))
-    return ledoit_wolf_formula(covariance, fourth / weight, weight)
+    return ledoit_wolf_formula(covariance / unit / unit, fourth / weight, weight)
+
+
+def _unit(covariance: Array) -> float:
+    """Return the power of two nearest to the deviation of a column: shares have no unit, and fourth powers a small range."""
+    level = float(np.trace(covariance)) / len(covariance)
+    return float(2.0 ** np.round(0.5 * np.log2(level))) if 0 < level < np.inf else 1.0
 
 
 def ledoit_wolf_formula(covariance: Array, fourth: float, weight: float) -> float:
@@ -107,6 +114,8 @@ def oas_amount(covariance: Array, weight: float) -> float:
     p = len(covariance)
     if p == 1:
         return 0.0
+    unit = _unit(covariance)
+    covariance = covariance / unit / unit
     level, squares = float(np.trace(covariance)) / p, float(np.mean(covariance**2))
     below = (weight + 1) * (squares - level**2 / p)
     return 1.0 if not below > 0 else float(min((squares + level**2) / below, 1.0))

@@ -23,15 +23,12 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-def of_classes(model: Any, data: FitData, of: Callable[..., S], *, part_rows: int | None = None) -> S:
-    """Fold the validated rows of a classifier; ``of(chunk, n_classes)`` is given class numbers as targets.
-
-    Tables of more than ``part_rows`` rows are cut.
-    """
+def of_classes(model: Any, data: FitData, of: Callable[..., S]) -> S:
+    """Fold the validated rows of a classifier; ``of(chunk, n_classes)`` is given class numbers as targets."""
     if is_source(data.X):
         counted = partial(_of_labels, of=of, classes=np.asarray(data.classes, dtype=np.float64))
         return fold(data.X, counted, name=type(model).__name__)  # type: ignore[type-var]
-    source = _coded(data, part_rows)
+    source = _coded(data)
     try:
         return fold(source, partial(of, n_classes=len(data.classes)), name=type(model).__name__)  # type: ignore[type-var]
     except InvalidData:
@@ -44,11 +41,11 @@ def labelled_chunks(data: FitData) -> Iterator[Chunk]:
     if is_source(data.X):
         classes = np.asarray(data.classes, dtype=np.float64)
         return (_of_labels(chunk, lambda coded, _: coded, classes) for chunk in data.X.chunks())
-    return _coded(data, None).chunks()
+    return _coded(data).chunks()
 
 
-def _coded(data: FitData, part_rows: int | None) -> ArraySource:
-    return ArraySource(data.X, data.y, data.weight, names=data.names, chunk_rows=part_rows)
+def _coded(data: FitData) -> ArraySource:
+    return ArraySource(data.X, data.y, data.weight, names=data.names)
 
 
 def _of_labels(chunk: Chunk, of: Callable[..., S], classes: Any) -> S:

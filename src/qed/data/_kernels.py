@@ -34,31 +34,36 @@ class Moments(NamedTuple):
         return Pair(mean, mean_low), Pair(scatter, scatter_low)
 
 
-def moments(chunk: Chunk, step: int) -> Moments:
-    """Sum the rows of a chunk in one pass, about a row near their mean that every step-th row tells.
+def moments(chunk: Chunk, step: int, rows: Array | None) -> Moments:
+    """Sum the rows of a chunk that are listed, or all, in one pass, about a row near their mean that every step-th row tells.
 
     Sparse chunks are summed about zero: a shift would fill them.
     """
     y = np.empty((chunk.n_rows, 0)) if chunk.y is None else strided(chunk.y)
-    s = None if chunk.s is None else np.ascontiguousarray(chunk.s)
+    s = None if chunk.s is None else np.ascontiguousarray(chunk.s if rows is None else chunk.s[rows])
     if is_sparse(chunk.X):
         check_indices(chunk.X)
         X = canonical(chunk.X.tocsr())
+        X, y = (X, y) if rows is None else (X[rows], y[rows])
         weight, sums, products = _native.csr_moments(*csr_arrays(X), X.shape, y, s)
         return Moments(weight, None, sums, products)
     X = strided(chunk.X)
-    shift = _native.typical_row(X, y, s, step)
-    weight, sums, products = _native.moments(X, y, s, shift)
+    if rows is None:
+        shift = _native.typical_row(X, y, s, step)
+    else:
+        looked = rows[::step]
+        shift = _native.typical_row(X[looked], y[looked], None if s is None else s[::step].copy(), 1)
+    weight, sums, products = _native.moments(X, y, s, shift, rows)
     return Moments(weight, shift, sums, products)
 
 
-def rounding(chunk: Chunk) -> tuple[float, float]:
-    """Bound the relative errors γ of the sums and products, and η of the weight, that `moments` gives of a chunk.
+def rounding(chunk: Chunk, n: int) -> tuple[float, float]:
+    """Bound the relative errors γ of the sums and products, and η of the weight, that `moments` gives of n rows of a chunk.
 
     The dense kernel sums panels, adds panels to blocks and merges blocks with compensation: its longest chain of
     roundings is `product_terms`, however many rows there are. The number of rows covers any order of summation.
     """
-    n, most = chunk.n_rows, int(_native.product_terms)
+    most = int(_native.product_terms)
     roundings = (n if is_sparse(chunk.X) else min(n, most)) + 16  # sixteen: shift, root of the weight, centring
     gamma = roundings * UNIT / (1 - roundings * UNIT)
     # The weight is summed with compensation: two roundings, and a term of second order.

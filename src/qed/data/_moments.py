@@ -40,6 +40,8 @@ from qed.data._finite import raise_not_finite
 from qed.data._kernels import UNIT
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from qed.data._chunk import Chunk
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -102,23 +104,24 @@ class Moments:
         return cls(0, 0.0, 0.0, np.zeros(q), np.zeros(q), np.zeros((q, q)), np.zeros((q, q)), n_targets, np.zeros(q))
 
     @classmethod
-    def of(cls, chunk: Chunk) -> Self:
-        """Compute the statistic of the rows of a chunk, in one pass over it.
+    def of(cls, chunk: Chunk, listed: NDArray[np.int64] | None = None) -> Self:
+        """Compute the statistic of the rows of a chunk, or of those whose numbers are listed, in one pass and without a copy.
 
         Raises
         ------
         InvalidData
             When a value is not finite, naming row and column; or when squares overflow.
         """
-        rows = chunk.n_rows if chunk.s is None else int(np.count_nonzero(chunk.s))
+        n = chunk.n_rows if listed is None else len(listed)
+        rows = n if chunk.s is None else int(np.count_nonzero(chunk.s if listed is None else chunk.s[listed]))
         if rows == 0:
             return cls.empty(chunk.n_features, chunk.n_targets)
-        plain = _kernels.moments(chunk, -(-chunk.n_rows // SHIFT_ROWS))
+        plain = _kernels.moments(chunk, -(-n // SHIFT_ROWS), listed)
         peak = plain.products.diagonal()
         if not (np.isfinite(plain.sums).all() and np.isfinite(peak).all()):  # found in the sums, and named
             raise_not_finite(chunk)
         mean, scatter = plain.centred()
-        gamma, eta = _kernels.rounding(chunk)
+        gamma, eta = _kernels.rounding(chunk, n)
         return cls(
             rows=rows,
             weight=plain.weight,

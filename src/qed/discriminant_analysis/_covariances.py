@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[np.float64]]
 UNIT = 2.0**-53
 KEPT_BYTES = 1 << 24  # of a statistic that a model keeps in case more rows come
-PART_ROWS = 1 << 17  # rows of a large table that are told apart at a time
 
 
 def class_moments(model: Any, data: FitData) -> ClassMoments:
@@ -31,7 +30,7 @@ def class_moments(model: Any, data: FitData) -> ClassMoments:
     require_memory(
         8 * 4 * k * p * p, f"The products of {p} columns in {k} classes", "Choose fewer columns, or GaussianNB."
     )
-    return of_classes(model, data, ClassMoments.of, part_rows=PART_ROWS)
+    return of_classes(model, data, ClassMoments.of)
 
 
 def class_covariances(model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any) -> list[Array]:
@@ -60,20 +59,24 @@ def total_covariance(model: Any, moments: ClassMoments, data: FitData | None, sh
     return shrunk_covariance(scatter, float(shrinkage))
 
 
-def estimate_error(moments: ClassMoments) -> float:
-    """Bound the relative error of means (in deviations within classes) and of variances within classes."""
+def estimate_error(moments: ClassMoments, *, pooled: bool) -> float:
+    """Bound the relative error of means and variances within classes: of one covariance for all, or of one for each class."""
     parts = [part for part in moments.parts if part.rows]
-    pooled = moments.pooled().diagonal() if len(parts) > 1 else parts[0].scatter.diagonal()
-    if not pooled.all():  # columns that do not vary have nothing to be off by
-        pooled = np.where(pooled > 0, pooled, np.inf)
     peak = np.stack([part.peak for part in parts])
-    weight = np.array([part.weight for part in parts])
-    rounding = max(part.mean_rounding for part in parts)
-    size = float(weight.sum())
-    squares = peak / weight[:, np.newaxis] * (size / pooled)
-    offset = UNIT * np.abs(np.stack([part.mean for part in parts])) * np.sqrt(size / pooled)
-    of_mean = rounding * np.sqrt(squares.max()) + float(offset.max())
-    error = max(float(of_mean), float((peak.sum(axis=0) / pooled).max()) * moments.rounding + 8 * UNIT)
+    weight = np.array([[part.weight] for part in parts])
+    of_parts = np.array([[part.mean_rounding, part.rounding] for part in parts])
+    if pooled:
+        spread = moments.pooled().diagonal()[np.newaxis]
+        size, whole, of_spread = weight.sum(), peak.sum(axis=0)[np.newaxis], np.array([moments.rounding])
+    else:
+        spread = np.stack([part.scatter.diagonal() for part in parts])
+        size, whole, of_spread = weight, peak, of_parts[:, 1]
+    if not spread.all():  # columns that do not vary have nothing to be off by
+        spread = np.where(spread > 0, spread, np.inf)
+    squares = (peak / weight * (size / spread)).max(axis=1)
+    offset = (UNIT * np.abs(np.stack([part.mean for part in parts])) * np.sqrt(size / spread)).max(axis=1)
+    of_mean = (of_parts[:, 0] * np.sqrt(squares) + offset).max()
+    error = max(float(of_mean), float(((whole / spread).max(axis=1) * of_spread).max()) + 8 * UNIT)
     if not np.isfinite([of_mean, error]).all():
         raise InvalidData(
             "Squares of these columns, or their products with the weights, leave the range of float64, so that nothing can be said"

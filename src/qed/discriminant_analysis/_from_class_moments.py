@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from qed.core import Classifier
+from qed.core._posterior import Generative
 from qed.core._validation import stream_data
 from qed.data import ClassMoments
 from qed.data._by_class import fewer_rows
@@ -22,14 +23,18 @@ def are_of_its_classes(model: Any, moments: ClassMoments) -> str:
     return "" if good else f"should be of {k} classes and {p} columns"
 
 
-class FromClassMoments(Classifier):
+class FromClassMoments(Classifier, Generative):
     """A classifier of the means and covariances of its classes."""
 
     if TYPE_CHECKING:  # of every classifier that is one
         classes_: Array
+        priors_: Array
         moments_: ClassMoments
 
         def _learn(self, moments: ClassMoments, classes: Array, data: FitData | None) -> None: ...
+
+    def _class_shares(self) -> Array:
+        return self.priors_
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find shares, means and covariances of the classes, and what tells the classes apart.

@@ -35,6 +35,8 @@ from qed.discriminant_analysis._kernels import project
 from qed.linear_model._classes import LinearClassifier
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.core import FitData
 
 
@@ -81,7 +83,7 @@ class LinearDiscriminantAnalysis(
     leave out only what cannot be told from rounding. Where classes have given priors these estimates differ.
 
     Rows can come in chunks and be added by ``partial_fit``. For that a model keeps its statistic ``moments_``, after ``fit`` if
-    it takes no more than 16 MiB.
+    it takes no more than 16 MiB. ``sample`` draws rows where ``covariance_`` is kept.
 
     Examples
     --------
@@ -198,6 +200,15 @@ class LinearDiscriminantAnalysis(
         scores = self.decision_function(X).astype(np.float64, copy=False)
         return two_log_shares(scores) if scores.ndim == 1 else log_posterior(scores)
 
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        if "covariance_" not in self.__dict__:
+            raise InvalidParameter(
+                "This LinearDiscriminantAnalysis kept no covariance to draw rows from: fit it with store_covariance=True."
+            )
+        variance, axes = np.linalg.eigh(self.covariance_)  # a covariance may be singular: rows then lie in a subspace
+        factor = axes * np.sqrt(np.maximum(variance, 0.0))
+        return np.asarray(self.means_[code] + stream.standard_normal((len(code), len(factor))) @ factor.T)
+
     @property
     def n_parameters_(self) -> int:
         """Numbers that are learnt: a share less than classes, their means, and one symmetric covariance."""
@@ -243,7 +254,7 @@ class LinearDiscriminantAnalysis(
     def _solved(self, moments: ClassMoments, prior: Array, data: FitData | None) -> _Solved:
         weight, mean = moments.weight, moments.mean
         pooled = moments.pooled() / weight.sum()
-        error = estimate_error(moments)
+        error = estimate_error(moments, pooled=True)
         covariance, least = pooled, float(np.sqrt(4 * moments.n_features * error))
         if self.solver == "svd":
             least = max(self.tol, least)

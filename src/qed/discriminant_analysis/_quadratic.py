@@ -16,12 +16,10 @@ from qed.core import (
     Probability,
     Vector,
     fitted,
-    generator,
     param,
 )
 from qed.core._posterior import PosteriorClassifier, by_rows, given_shares
 from qed.core._threads import one_blas_thread
-from qed.data import ClassMoments
 from qed.discriminant_analysis._axes import CIRCLE, Axes
 from qed.discriminant_analysis._covariances import (
     class_covariances,
@@ -31,7 +29,10 @@ from qed.discriminant_analysis._from_class_moments import FromClassMoments, are_
 from qed.discriminant_analysis._kernels import squared_lengths
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.core import FitData
+    from qed.data import ClassMoments
 
 
 ALIKE = 1e3  # largest ratio of deviations of columns for which a covariance is taken apart as it is
@@ -144,30 +145,11 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
             return by_rows(self, X, self._lead)
         return np.asarray(by_rows(self, X, self._comparable) + 0.5 * CIRCLE * self.means_.shape[1])
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows.
-        random_state : int, Generator, RandomState or None
-            Seed of the draws.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows.
-        y : ndarray of shape (n_samples,)
-            Their labels.
-        """
-        self._check_is_fitted()
-        stream = generator(random_state)
-        code = stream.choice(len(self.classes_), size=n_samples, p=self.priors_)
-        X = stream.standard_normal((n_samples, self.means_.shape[1]))
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        X = stream.standard_normal((len(code), self.means_.shape[1]))
         for k, (axes, variances) in enumerate(zip(self.rotations_, self.scalings_, strict=True)):
             X[code == k] = self.means_[k] + (X[code == k] * np.sqrt(variances)) @ axes.T
-        return X, np.asarray(self.classes_[code])
+        return X
 
     @property
     def n_parameters_(self) -> int:
@@ -189,16 +171,14 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
                 drawn = class_covariances(self, moments, data, self.shrinkage)
             elif self.reg_param:
                 drawn = [(1 - self.reg_param) * one + self.reg_param * np.eye(p) for one in observed]
-            found = [_axes_of(one) for one in drawn]
-            _require_rank(self, found, moments, classes)
-            densities = [
-                -0.5 * (CIRCLE + np.log(s) + np.einsum("jr,jr->r", own @ R, R) / s).sum()
-                for own, (s, R) in zip(observed, found, strict=True)
-            ]
-            backward = max(_missed(one, *axes) for one, axes in zip(drawn, found, strict=True))
+            variances, axes = _axes_of(np.stack(drawn))
+            _require_rank(self, variances, moments, classes)
+            along = np.einsum("kjr,kjr->kr", np.stack(observed) @ axes, axes)
+            densities = -0.5 * (CIRCLE + np.log(variances) + along / variances).sum(axis=1)
+            backward = _missed(np.stack(drawn), variances, axes)
             log_prior = np.log(prior)
         self.classes_, self.priors_, self.means_ = classes, prior, moments.mean
-        self.scalings_, self.rotations_ = [s for s, _ in found], [_signed(R) for _, R in found]
+        self.scalings_, self.rotations_ = list(variances), list(_signed(axes))
         self.__dict__.pop("covariance_", None)
         if self.store_covariance:
             self.covariance_ = drawn
@@ -207,7 +187,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
             what=f"Shares, means and covariances of {k} classes{changed}",
             rows=int(moments.rows.sum()),
             log_likelihood=float(share @ (log_prior + densities)),
-            rounding=max(estimate_error(ClassMoments((part,))) for part in moments.parts),
+            rounding=estimate_error(moments, pooled=False),
             backward_error=backward,
         )
 
@@ -247,23 +227,26 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         return np.asarray(levels - lost)
 
 
-def _axes_of(covariance: Array) -> tuple[Array, Array]:
-    """Return the variances of a covariance along its axes, the largest first, and the axes."""
-    deviation = np.sqrt(covariance.diagonal())
-    if deviation.max(initial=0) <= ALIKE * deviation.min(initial=np.inf):
-        variance, axes = np.linalg.eigh(covariance)
-        return np.maximum(variance[::-1], 0.0), np.ascontiguousarray(axes[:, ::-1])
-    # columns of very different sizes: a factor of the covariance keeps small variances that the covariance itself has lost
-    scaled = Axes.of(covariance, 0.0)
-    factor = scaled.direction * np.sqrt(scaled.variance) * scaled.deviation[:, np.newaxis]
-    axes, size, _ = np.linalg.svd(factor, full_matrices=True)
-    return np.concatenate([size**2, np.zeros(len(axes) - len(size))]), axes
+def _axes_of(covariances: Array) -> tuple[Array, Array]:
+    """Return the variances of covariances along their axes, (k, p), the largest first, and the axes, (k, p, p)."""
+    deviation = np.sqrt(np.einsum("kjj->kj", covariances))
+    alike = deviation.max(axis=1) <= ALIKE * deviation.min(axis=1)
+    variances, axes = np.empty_like(deviation), np.empty_like(covariances)
+    found, turned = np.linalg.eigh(covariances[alike])
+    variances[alike], axes[alike] = np.maximum(found[:, ::-1], 0.0), turned[:, :, ::-1]
+    for k in np.flatnonzero(~alike):
+        # columns of very different sizes: a factor of the covariance keeps small variances that the covariance itself has lost
+        scaled = Axes.of(covariances[k], 0.0)
+        factor = scaled.direction * np.sqrt(scaled.variance) * scaled.deviation[:, np.newaxis]
+        axes[k], size, _ = np.linalg.svd(factor, full_matrices=True)
+        variances[k] = np.concatenate([size**2, np.zeros(len(factor) - len(size))])
+    return variances, axes
 
 
-def _missed(covariance: Array, variance: Array, axes: Array) -> float:
-    """Return the relative size of what the axes miss of a covariance."""
-    missed = np.abs((axes * variance) @ axes.T - covariance).max()
-    return float(missed / np.abs(covariance).max(initial=1e-300))
+def _missed(covariances: Array, variances: Array, axes: Array) -> float:
+    """Return the largest relative size of what the axes miss of a covariance."""
+    missed = np.abs((axes * variances[:, np.newaxis]) @ axes.transpose(0, 2, 1) - covariances).max(axis=(1, 2))
+    return float((missed / np.abs(covariances).max(axis=(1, 2), initial=1e-300)).max())
 
 
 def _require_way(model: QuadraticDiscriminantAnalysis) -> None:
@@ -284,10 +267,10 @@ def _require_rows(moments: ClassMoments, classes: Array) -> None:
 
 
 def _require_rank(
-    model: QuadraticDiscriminantAnalysis, found: list[tuple[Array, Array]], moments: ClassMoments, classes: Array
+    model: QuadraticDiscriminantAnalysis, variances: Array, moments: ClassMoments, classes: Array
 ) -> None:
     """Refuse classes without any variance along some direction."""
-    for k, (variance, _) in enumerate(found):
+    for k, variance in enumerate(variances):
         if variance[-1] > model.tol:
             continue
         rows, p = int(moments.rows[k]), len(variance)
@@ -302,5 +285,5 @@ def _require_rank(
 
 def _signed(axes: Array) -> Array:
     """Turn each axis so that its largest entry is positive: nothing else tells an axis from its opposite."""
-    largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1, keepdims=True), axis=1)
     return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))

@@ -17,7 +17,7 @@ import numpy as np
 from qed.core import InvalidData
 from qed.core._targets import weights as read_weights
 from qed.distributions._discrete import Bernoulli, Categorical, NegativeBinomial, Poisson
-from qed.distributions._distribution import counts, definite, number
+from qed.distributions._distribution import counts, definite, number, numbers
 from qed.distributions._multivariate import Dirichlet, MultivariateGaussian, StudentT
 from qed.distributions._scalar import Beta, Gamma, Gaussian
 from qed.distributions._wishart import NormalInverseWishart
@@ -41,6 +41,12 @@ class ConjugatePair(abc.ABC):
     @abc.abstractmethod
     def _update(self, prior: Any, x: Array, s: Array) -> Any:
         """Return the posterior of values that were read."""
+
+    def _require_prior(self, prior: Any) -> None:
+        if not isinstance(prior, self.prior_type):
+            raise InvalidData(
+                f"{type(self).__name__} takes a prior of type {self.prior_type.__name__}, got {type(prior).__name__}."
+            )
 
     @abc.abstractmethod
     def predictive(self, prior: Any) -> Any:
@@ -114,11 +120,8 @@ class ConjugatePair(abc.ABC):
         return float(likelihood + self._log_prior(prior, theta) - self._log_prior(posterior, theta))
 
     def _read(self, prior: Any, data: Any, sample_weight: Any) -> tuple[Array, Array]:
-        if not isinstance(prior, self.prior_type):
-            raise InvalidData(
-                f"{type(self).__name__} takes a prior of type {self.prior_type.__name__}, got {type(prior).__name__}."
-            )
-        x = np.asarray(data, dtype=np.float64)
+        self._require_prior(prior)
+        x = numbers(data, f"{type(self).__name__}: data")
         if x.size == 0:
             return np.empty((0,) * self.data_ndim), np.empty(0)
         if x.ndim != self.data_ndim or not np.isfinite(x).all():
@@ -156,6 +159,7 @@ class BetaBernoulli(ConjugatePair):
         Bernoulli
             The predictive distribution.
         """
+        self._require_prior(prior)
         return Bernoulli(prior.mean)
 
     def _likelihood(self, theta: Any) -> Bernoulli:
@@ -188,6 +192,7 @@ class DirichletCategorical(ConjugatePair):
         Categorical
             The predictive distribution.
         """
+        self._require_prior(prior)
         return Categorical(prior.mean)
 
     def _likelihood(self, theta: Any) -> Categorical:
@@ -217,6 +222,7 @@ class GammaPoisson(ConjugatePair):
         NegativeBinomial
             The predictive distribution.
         """
+        self._require_prior(prior)
         return NegativeBinomial(prior.shape, prior.rate)
 
     def _likelihood(self, theta: Any) -> Poisson:
@@ -257,6 +263,7 @@ class GaussianMean(ConjugatePair):
         Gaussian
             The predictive distribution.
         """
+        self._require_prior(prior)
         return Gaussian(prior.mean, prior.variance + self.variance)
 
     def _likelihood(self, theta: Any) -> Gaussian:
@@ -281,7 +288,16 @@ class MultivariateGaussianMean(ConjugatePair):
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariance", definite(self.covariance, None, "MultivariateGaussianMean.covariance"))
 
+    def _require_prior(self, prior: Any) -> None:
+        super()._require_prior(prior)
+        if len(prior.mean) != len(self.covariance):
+            raise InvalidData(
+                f"The prior is about {len(prior.mean)} columns, and the covariance about {len(self.covariance)}."
+            )
+
     def _update(self, prior: Any, x: Array, s: Array) -> MultivariateGaussian:
+        if x.shape[1] != len(prior.mean):
+            raise InvalidData(f"The prior is about {len(prior.mean)} columns, and the data have {x.shape[1]}.")
         # S = P (P + C/n)^-1 C/n, and the mean moves by the share P (P + C/n)^-1: no covariance is inverted alone
         noise, mean = self.covariance / s.sum(), s @ x / s.sum()
         share = np.linalg.solve(prior.covariance + noise, prior.covariance).T
@@ -301,6 +317,7 @@ class MultivariateGaussianMean(ConjugatePair):
         MultivariateGaussian
             The predictive distribution.
         """
+        self._require_prior(prior)
         return MultivariateGaussian(prior.mean, prior.covariance + self.covariance)
 
     def _likelihood(self, theta: Any) -> MultivariateGaussian:
@@ -339,6 +356,7 @@ class GaussianInverseWishart(ConjugatePair):
         StudentT
             The predictive distribution.
         """
+        self._require_prior(prior)
         free = prior.degrees - len(prior.location) + 1
         return StudentT(free, prior.location, prior.scale * ((prior.strength + 1) / (prior.strength * free)))
 

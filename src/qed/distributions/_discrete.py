@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import InvalidData
+from qed.core import InvalidData, InvalidParameter
+from qed.core._memory import require_memory
 from qed.distributions._distribution import Distribution, counts, number, simplex
 
 if TYPE_CHECKING:
@@ -16,13 +17,22 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TAIL = 1e-17  # probability beyond which the sum of an entropy ends
+MOST_TERMS = (
+    1000  # rate of a Poisson distribution from which on four terms of a series give its entropy to the last digits
+)
 
 
 def plogq(p: Array, q: Array) -> Array:
     """Return p log q, with 0 log 0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(p > 0, p * np.log(q), 0.0)
+
+
+def drawn_counts(rates: Array, rng: Generator) -> Array:
+    """Draw Poisson counts; from a rate of 2^53 on, float64 holds no single counts."""
+    if np.any(rates >= 2.0**53):
+        raise InvalidData(f"Counts at a rate of {rates.max():.3g} are too large to draw one by one.")
+    return rng.poisson(rates).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +154,11 @@ class Categorical(Distribution):
 
     @classmethod
     def _fit(cls, x: Array, s: Array) -> Self:
-        return cls(np.bincount(counts(x, "Categorical.fit").astype(np.intp), s) / s.sum())
+        most = float(counts(x, "Categorical.fit").max())
+        require_memory(
+            32 * int(most + 1), f"Probabilities of {most + 1:.3g} categories", "Number the categories from 0 on."
+        )
+        return cls(np.bincount(x.astype(np.intp), s) / s.sum())
 
     def _entropy(self) -> float:
         return float(-plogq(self.probabilities, self.probabilities).sum())
@@ -173,7 +187,10 @@ class Multinomial(Distribution):
     event_ndim = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "trials", int(number(self.trials, "Multinomial.trials", 0, np.inf, open_ends=False)))
+        trials = number(self.trials, "Multinomial.trials", 0, np.inf, open_ends=False)
+        if trials != int(trials):
+            raise InvalidParameter(f"Multinomial.trials must be a whole number, got {trials:g}.")
+        object.__setattr__(self, "trials", int(trials))
         object.__setattr__(self, "probabilities", simplex(self.probabilities, "Multinomial.probabilities"))
 
     @property
@@ -255,14 +272,19 @@ class Poisson(Distribution):
         return np.where(valid, xlogy(x, self.rate) - self.rate - gammaln(x + 1), -np.inf)
 
     def _sample(self, n: int, rng: Generator) -> Array:
-        return rng.poisson(self.rate, n).astype(np.float64)
+        return drawn_counts(np.full(n, self.rate), rng)
 
     @classmethod
     def _fit(cls, x: Array, s: Array) -> Self:
         return cls(float(s @ counts(x, "Poisson.fit") / s.sum()))
 
     def _entropy(self) -> float:
-        last = self.rate + 20 * np.sqrt(self.rate) + 40  # Chernoff: less than TAIL lies beyond
+        r = self.rate
+        if r > MOST_TERMS:  # Stirling's series; the next term is of the size of 1 / r^4
+            return float(
+                0.5 * (np.log(2 * np.pi) + 1 + np.log(r)) - 1 / (12 * r) - 1 / (24 * r * r) - 19 / (360 * r * r * r)
+            )
+        last = r + 20 * np.sqrt(r) + 40  # Chernoff: less than 1e-17 of the probability lies beyond
         logs = self._log_density(np.arange(np.ceil(last)))
         return float(-np.exp(logs) @ np.where(np.isfinite(logs), logs, 0.0))
 
@@ -309,7 +331,7 @@ class NegativeBinomial(Distribution):
         return np.where(valid, logs, -np.inf)
 
     def _sample(self, n: int, rng: Generator) -> Array:
-        return rng.poisson(rng.gamma(self.shape, 1 / self.rate, n)).astype(np.float64)
+        return drawn_counts(rng.gamma(self.shape, 1 / self.rate, n), rng)
 
     @classmethod
     def _fit(cls, x: Array, s: Array) -> Self:  # noqa: ARG003

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, generator
+from qed.core._posterior import whole_number
 from qed.core._targets import weights as read_weights
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Distribution(abc.ABC):
         ndarray
             One number a value; minus infinity outside of the support.
         """
-        values = np.asarray(x, dtype=np.float64)
+        values = numbers(x, f"Values of {type(self).__name__}")
         shape = self.event_shape
         if shape and values.shape[-len(shape) :] != shape:
             raise InvalidData(
@@ -70,7 +71,12 @@ class Distribution(abc.ABC):
             raise InvalidData(
                 f"The density of {type(self).__name__} is not defined at NaN. Remove missing values first."
             )
-        return np.asarray(self._log_density(values))
+        axes = tuple(range(-self.event_ndim, 0))
+        far = np.isinf(values).any(axis=axes)  # no value is infinite, and infinity less infinity would be NaN
+        if not far.any():
+            return np.asarray(self._log_density(values))
+        found = self._log_density(np.where(np.expand_dims(far, axes), 0.0, values))
+        return np.where(far, -np.inf, found)
 
     def density(self, x: Any) -> Array:
         """Return the density, or the probability of a discrete value.
@@ -121,9 +127,7 @@ class Distribution(abc.ABC):
         ndarray
             Values, the first axis counts them.
         """
-        if n_samples < 0:
-            raise InvalidParameter(f"n_samples must be an integer >= 0, got {n_samples}.")
-        return np.asarray(self._sample(int(n_samples), generator(random_state)))
+        return np.asarray(self._sample(whole_number(n_samples, "n_samples"), generator(random_state)))
 
     @classmethod
     def fit(cls, x: Any, sample_weight: Any = None) -> Self:
@@ -141,7 +145,7 @@ class Distribution(abc.ABC):
         Distribution
             The maximum likelihood estimate.
         """
-        values = np.asarray(x, dtype=np.float64)
+        values = numbers(x, f"Values of {cls.__name__}")
         if values.ndim != 1 + cls.event_ndim or not len(values):
             raise InvalidData(
                 f"{cls.__name__}.fit takes at least one value, counted by the first of {1 + cls.event_ndim} axes, got shape"
@@ -224,9 +228,17 @@ def number(value: Any, owner: str, low: float = -np.inf, high: float = np.inf, *
     return found
 
 
+def numbers(value: Any, owner: str) -> Array:
+    """Read an array of numbers."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"{owner} must be an array of numbers, got {value!r:.100}.") from None
+
+
 def simplex(value: Any, owner: str) -> Array:
     """Read probabilities: nonnegative numbers that sum to one."""
-    found = np.array(value, dtype=np.float64)
+    found = numbers(value, owner)
     if found.ndim < 1 or not found.size or not np.isfinite(found).all() or np.any(found < 0):
         raise InvalidParameter(f"{owner} must be nonnegative numbers that sum to one, got {found!r:.200}.")
     total = float(found.sum())
@@ -237,7 +249,7 @@ def simplex(value: Any, owner: str) -> Array:
 
 def vector(value: Any, owner: str, *, positive: bool = False) -> Array:
     """Read a parameter that is a list of numbers."""
-    found = np.array(value, dtype=np.float64)
+    found = numbers(value, owner)
     if found.ndim != 1 or not len(found) or not np.isfinite(found).all() or (positive and not np.all(found > 0)):
         kind = "positive " if positive else ""
         raise InvalidParameter(f"{owner} must be a list of finite {kind}numbers, got {found!r:.200}.")
@@ -246,7 +258,7 @@ def vector(value: Any, owner: str, *, positive: bool = False) -> Array:
 
 def definite(value: Any, p: int | None, owner: str) -> Array:
     """Read a symmetric positive-definite matrix; a singular covariance has no density."""
-    found = np.array(value, dtype=np.float64)
+    found = numbers(value, owner)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or p not in (None, len(found)):
         raise InvalidParameter(
             f"{owner} must be a square matrix{'' if p is None else f' of {p} rows'}, got shape {found.shape}."
@@ -256,13 +268,26 @@ def definite(value: Any, p: int | None, owner: str) -> Array:
     ):
         raise InvalidParameter(f"{owner} must be finite and symmetric.")
     found = (found + found.T) / 2
-    try:
-        np.linalg.cholesky(found)
-    except np.linalg.LinAlgError:
-        raise InvalidParameter(
-            f"{owner} must be positive definite: with a singular matrix there is no density."
-        ) from None
+    if not is_definite(found):
+        raise InvalidParameter(f"{owner} must be positive definite: with a singular matrix there is no density.")
     return found
+
+
+def is_definite(matrix: Array) -> bool:
+    """Return whether a symmetric matrix is positive definite by more than rounding.
+
+    The pivots of a factorisation, rows and columns scaled to a diagonal of ones, are the shares of a variance that the columns
+    before do not explain; float64 cannot tell those below a few units of 2^-53 for each column from zero.
+    """
+    diagonal = np.diagonal(matrix)
+    if not np.all(diagonal > 0):
+        return False
+    root = np.sqrt(diagonal)
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(matrix / root / root[:, np.newaxis])) ** 2
+    except np.linalg.LinAlgError:
+        return False
+    return bool(pivots.min() > 4 * len(matrix) * 2.0**-53)
 
 
 def counts(x: Array, owner: str) -> Array:

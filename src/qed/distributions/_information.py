@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.distributions._discrete import Categorical, plogq
+from qed.core._targets import weights as read_weights
+from qed.distributions._discrete import Bernoulli, Categorical, plogq
 from qed.distributions._distribution import Distribution, Unit, simplex, unit_in_nats
 from qed.distributions._multivariate import MultivariateGaussian
 from qed.distributions._scalar import Gaussian
@@ -108,7 +109,10 @@ def joint_table(x: Any, y: Any, sample_weight: Any = None) -> Array:
             f"Two columns of the same, positive length are needed, got {len(rows)} and {len(columns)} values."
         )
     table = np.zeros((rows.max() + 1, columns.max() + 1))
-    np.add.at(table, (rows, columns), 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
+    s = read_weights(sample_weight, len(rows))
+    np.add.at(table, (rows, columns), 1.0 if s is None else s)
+    if not table.any():
+        raise InvalidData("A joint table needs a row of positive weight.")
     return np.asarray(table / table.sum())
 
 
@@ -181,6 +185,19 @@ def _pair(p: Any, q: Any) -> tuple[Distribution, Distribution]:
     return first, second
 
 
+def _tables(p: Any, q: Any) -> tuple[Array, Array]:
+    """Read two tables of probabilities of the same categories."""
+    first, second = _pair(p, q)
+    if not isinstance(first, Bernoulli | Categorical) or not isinstance(second, Bernoulli | Categorical):
+        raise InvalidData(
+            f"This divergence compares tables of probabilities, got two of {type(first).__name__}. kl_divergence takes them."
+        )
+    a, b = first.table(), second.table()
+    if a.shape != b.shape:
+        raise InvalidData(f"The distributions have {len(a)} and {len(b)} categories. Give both the same.")
+    return a, b
+
+
 def kl_divergence(p: Any, q: Any, unit: Unit = "nats") -> float:
     """Return the Kullback-Leibler divergence of p from q: what coding values of p by a code for q costs more.
 
@@ -235,8 +252,7 @@ def f_divergence(p: Any, q: Any, f: str | Callable[[Array], Array]) -> float:
     float
         The mean of f(p / q) under q.
     """
-    first, second = _pair(p, q)
-    a, b = first.table(), second.table()  # type: ignore[attr-defined]
+    a, b = _tables(p, q)
     if isinstance(f, str):
         if f not in F_DIVERGENCES:
             raise InvalidParameter(f"f must be one of {', '.join(F_DIVERGENCES)}, or a function, got {f!r}.")
@@ -270,8 +286,7 @@ def jensen_shannon(p: Any, q: Any, unit: Unit = "nats") -> float:
     float
         From 0 to one bit.
     """
-    first, second = _pair(p, q)
-    a, b = first.table(), second.table()  # type: ignore[attr-defined]
+    a, b = _tables(p, q)
     return 0.5 * (kl_divergence(a, (a + b) / 2, unit) + kl_divergence(b, (a + b) / 2, unit))
 
 
@@ -301,7 +316,7 @@ def renyi_divergence(p: Any, q: Any, order: float, unit: Unit = "nats") -> float
         first, second = (MultivariateGaussian([one.mean], [[one.variance]]) for one in (first, second))  # type: ignore[attr-defined]
     if isinstance(first, MultivariateGaussian):
         return _renyi_gaussians(first, second, order) / unit_in_nats(unit)
-    a, b = first.table(), second.table()  # type: ignore[attr-defined]
+    a, b = _tables(first, second)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.log(a[a > 0]) - np.log(b[a > 0])
         if np.isinf(order):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.distributions._distribution import number, simplex
+from qed.distributions._distribution import number, numbers, simplex
 
 
 def expectation(values: Any, probabilities: Any) -> float:
@@ -25,7 +25,7 @@ def expectation(values: Any, probabilities: Any) -> float:
     float
         The sum of values times probabilities.
     """
-    p, f = simplex(probabilities, "The probabilities"), np.asarray(values, dtype=np.float64)
+    p, f = simplex(probabilities, "The probabilities"), numbers(values, "The values")
     if f.shape != p.shape:
         raise InvalidData(f"Values and probabilities must have one shape, got {f.shape} and {p.shape}.")
     return float(np.sum(np.where(p > 0, p * f, 0.0)))
@@ -46,7 +46,7 @@ def variance(values: Any, probabilities: Any) -> float:
     float
         Not negative.
     """
-    return expectation((np.asarray(values, dtype=np.float64) - expectation(values, probabilities)) ** 2, probabilities)
+    return expectation((numbers(values, "The values") - expectation(values, probabilities)) ** 2, probabilities)
 
 
 def gaussian_integral(a: float, b: float = 0.0, c: float = 0.0) -> float:
@@ -65,7 +65,8 @@ def gaussian_integral(a: float, b: float = 0.0, c: float = 0.0) -> float:
         ``sqrt(pi / a) * exp(b**2 / (4 a) + c)``.
     """
     a = number(a, "a", 0)
-    return float(np.sqrt(np.pi / a) * np.exp(b**2 / (4 * a) + c))
+    with np.errstate(over="ignore"):  # what float64 cannot hold is infinity
+        return float(np.sqrt(np.pi / a) * np.exp(np.square(np.float64(b)) / (4 * a) + c))
 
 
 def occam_factor(posterior_width: float, prior_width: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 from qed.core._once import cached_property
-from qed.distributions._distribution import LOG_TWO_PI, Distribution, definite, number, vector
+from qed.distributions._distribution import LOG_TWO_PI, Distribution, definite, number, numbers, vector
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -83,6 +83,8 @@ class MultivariateGaussian(Distribution):
 
     def __add__(self, other: MultivariateGaussian) -> MultivariateGaussian:
         """Return the distribution of the sum of independent vectors."""
+        if not isinstance(other, MultivariateGaussian):
+            return NotImplemented
         if other.event_shape != self.event_shape:
             raise InvalidData(f"Vectors of {len(self.mean)} and {len(other.mean)} numbers cannot be added.")
         return MultivariateGaussian(self.mean + other.mean, self.covariance + other.covariance)
@@ -124,7 +126,12 @@ class MultivariateGaussian(Distribution):
             raise InvalidData("All coordinates are given: nothing is left that could have a distribution.")
         cross = self.covariance[np.ix_(rest, known)]
         gain = np.linalg.solve(self.covariance[np.ix_(known, known)], cross.T).T
-        apart = np.broadcast_to(np.asarray(values, dtype=np.float64), known.shape) - self.mean[known]
+        observed = numbers(values, "The values of given coordinates")
+        if observed.shape not in ((), known.shape):
+            raise InvalidData(
+                f"{len(known)} coordinates are given, with values of shape {observed.shape}. Pass one for each."
+            )
+        apart = observed - self.mean[known]
         return MultivariateGaussian(
             self.mean[rest] + gain @ apart, self.covariance[np.ix_(rest, rest)] - gain @ cross.T
         )

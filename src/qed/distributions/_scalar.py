@@ -81,6 +81,8 @@ class Gaussian(Distribution):
 
     def __add__(self, other: Gaussian) -> Gaussian:
         """Return the distribution of the sum of independent variables."""
+        if not isinstance(other, Gaussian):
+            return NotImplemented
         return Gaussian(self.mean + other.mean, self.variance + other.variance)
 
     def _log_density(self, x: Array) -> Array:
@@ -92,7 +94,8 @@ class Gaussian(Distribution):
     @classmethod
     def _fit(cls, x: Array, s: Array) -> Self:
         mean = x[0] + s @ (x - x[0]) / s.sum()
-        variance = float(s @ (x - mean) ** 2 / s.sum())
+        with np.errstate(over="ignore"):  # an infinite variance is refused in words
+            variance = float(s @ (x - mean) ** 2 / s.sum())
         if not variance > 0:
             raise InvalidData(
                 "Gaussian.fit finds no maximum: the values are all equal, and the variance would be zero."
@@ -298,7 +301,7 @@ class Gamma(Distribution):
         if np.any(x <= 0):
             raise InvalidData("Gamma.fit takes positive numbers.")
         mean = float(s @ x / s.sum())
-        spread = float(s @ np.log(x / mean) / s.sum())
+        spread = float(s @ (np.log(x) - np.log(mean)) / s.sum())
         shape = decreasing_root(lambda k: np.log(k) - digamma(k) + spread, "Gamma")
         return cls(shape, shape / mean)
 

@@ -22,6 +22,8 @@ at every point that it shows.**
     _scree               variances of principal components
     _cluster_displays    silhouettes, Voronoi cells, embeddings, k-means and EM step by step
     _gaussian_contours   Gaussians as ellipses; class densities with their boundaries
+    _class_curves        Gaussian classes over one column
+    _impurity_curves     entropy, Gini impurity and error of two labels
     _bayes_displays      prior, likelihood and posterior; predictive bands
     _fit_pictures        residuals of one column; target, fit and residual as a triangle
 """

@@ -1,5 +1,6 @@
 from qed.inspection._bayes_displays import PosteriorDisplay as PosteriorDisplay
 from qed.inspection._bayes_displays import PredictiveBandDisplay as PredictiveBandDisplay
+from qed.inspection._class_curves import ClassCurveDisplay as ClassCurveDisplay
 from qed.inspection._cluster_displays import EmbeddingDisplay as EmbeddingDisplay
 from qed.inspection._cluster_displays import FitStepsDisplay as FitStepsDisplay
 from qed.inspection._cluster_displays import SilhouetteDisplay as SilhouetteDisplay
@@ -28,6 +29,7 @@ from qed.inspection._games import weighted_voting_game as weighted_voting_game
 from qed.inspection._gaussian_contours import ClassDensityDisplay as ClassDensityDisplay
 from qed.inspection._gaussian_contours import GaussianContourDisplay as GaussianContourDisplay
 from qed.inspection._importance import permutation_importance as permutation_importance
+from qed.inspection._impurity_curves import ImpurityDisplay as ImpurityDisplay
 from qed.inspection._loss_curve import LossCurveDisplay as LossCurveDisplay
 from qed.inspection._norm_ball import NormBallDisplay as NormBallDisplay
 from qed.inspection._partial_dependence import partial_dependence as partial_dependence

@@ -10,7 +10,7 @@ from qed.core import InvalidData, _canvas
 
 
 class LossCurveDisplay:
-    """The objective of a network in each pass, and the score of held-out rows beside it.
+    """The objective of an iterative fit in each pass, and the score of held-out rows beside it.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ class LossCurveDisplay:
         Parameters
         ----------
         model : estimator
-            With ``loss_curve_``, and perhaps ``validation_scores_``.
+            A network, with ``loss_curve_`` and perhaps ``validation_scores_``; or a model whose certificate states the course of
+            its objective, such as the likelihood of a mixture at the start and after each step.
         name : str, optional
             Name of the curve; that of the class when left out.
         ax : matplotlib axes, optional
@@ -71,10 +72,11 @@ class LossCurveDisplay:
         LossCurveDisplay
             With what was drawn.
         """
-        losses = getattr(model, "loss_curve_", None)
+        losses = getattr(model, "loss_curve_", getattr(getattr(model, "certificate_", None), "trace", None))
         if losses is None:
             raise InvalidData(
-                f"{type(model).__name__} has no loss_curve_: it is not fitted, or does not learn in passes."
+                f"{type(model).__name__} has no loss_curve_, and no trace in a certificate: it is not fitted, or does not learn in"
+                " passes."
             )
         scores = getattr(model, "validation_scores_", None)
         return cls(losses=losses, scores=scores, name=name or type(model).__name__).plot(ax)
@@ -110,5 +112,5 @@ class LossCurveDisplay:
             self.score_ax_.set_ylabel("score of held-out rows", color=_canvas.GREY)
             self.score_ax_.spines["top"].set_visible(False)
             self.ax_.spines["top"].set_visible(False)
-        _canvas.legend(self.ax_, "upper right")
+        _canvas.legend(self.ax_, "best")
         return self

@@ -13,6 +13,7 @@ from qed.core._threads import one_blas_thread
 from qed.data import Moments
 from qed.data._kernels import UNIT
 from qed.distributions import MultivariateGaussian, StudentT
+from qed.distributions._distribution import definite
 from qed.linear_model._evidence import LOG_TWO_PI, read_rows
 from qed.linear_model._linear import predict_linear
 
@@ -144,8 +145,7 @@ class BayesianLinearRegression(Regressor, sparse=True):
         given = np.asarray(self.prior_covariance, dtype=np.float64)
         if given.ndim == 0:
             return mean, np.eye(q) / float(given)
-        prior = MultivariateGaussian(np.zeros(q), given)
-        return mean, np.linalg.inv(prior.covariance)
+        return mean, np.linalg.inv(definite(given, q, "BayesianLinearRegression.prior_covariance"))
 
     def _solve(self, moments: Moments) -> None:
         p, weight = moments.n_features, moments.weight

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
+from qed.core._targets import weights as read_weights
 from qed.distributions import MultivariateGaussian
+from qed.linear_model._logistic_regression import LogisticRegression, Strength
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,13 +51,24 @@ class LaplaceApproximation:
         ndarray of shape (n, 2)
             Probabilities: closer to one half than those of the mode alone, the more so the less is known.
         """
-        x = np.asarray(X, dtype=np.float64)
-        if self.fit_intercept:
-            x = np.column_stack([x, np.ones(len(x))])
+        x = _design(X, len(self.posterior.mean) - self.fit_intercept, intercept=self.fit_intercept)
         score = x @ self.posterior.mean
         variance = np.einsum("ij,ij->i", x @ self.posterior.covariance, x)
-        one = 1 / (1 + np.exp(-score / np.sqrt(1 + np.pi / 8 * variance)))
+        one = _sigmoid(score / np.sqrt(1 + np.pi / 8 * variance))
         return np.column_stack([1 - one, one])
+
+
+def _sigmoid(score: Array) -> Array:
+    """Return 1 / (1 + exp(-score)), without overflow."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -score)))
+
+
+def _design(X: Any, p: int, *, intercept: bool) -> Array:
+    """Read rows of p columns, with a column of ones last for an intercept."""
+    x = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    if x.ndim != 2 or x.shape[1] != p or not np.isfinite(x).all():
+        raise InvalidData(f"The model has {p} columns: pass rows of as many finite numbers, got shape {x.shape}.")
+    return np.column_stack([x, np.ones(len(x))]) if intercept else x
 
 
 def laplace_approximation(model: Any, X: Any, y: Any, sample_weight: Any = None) -> LaplaceApproximation:
@@ -81,21 +94,25 @@ def laplace_approximation(model: Any, X: Any, y: Any, sample_weight: Any = None)
         Posterior, evidence, and probabilities that know how sure the model is.
     """
     classes = getattr(model, "classes_", None)
-    if classes is None or len(classes) != 2 or not hasattr(model, "coef_"):
-        raise InvalidData("laplace_approximation takes a logistic regression that is fitted to two classes.")
-    if (
-        getattr(model, "l1_ratio", 0.0) not in (0, 0.0, None)
-        or not np.isfinite(model.C)
-        or getattr(model, "penalty", "l2") is None
-    ):
+    if classes is None or len(classes) != 2 or not isinstance(model, LogisticRegression):
+        raise InvalidData("laplace_approximation takes a LogisticRegression that is fitted to two classes.")
+    strength = Strength.of("LogisticRegression", model.penalty, model.C, model.l1_ratio)
+    if strength.l1_ratio != 0 or not np.isfinite(strength.C):
         raise InvalidParameter("laplace_approximation needs the l2 penalty of a finite C: it is the Gaussian prior.")
-    x, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
-    s = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    w, prior = np.ravel(model.coef_).astype(np.float64), np.full(x.shape[1], 1 / model.C)
+    if model.class_weight is not None:
+        raise InvalidParameter("laplace_approximation takes weights of rows: fit with sample_weight, not class_weight.")
+    w, labels = np.ravel(model.coef_).astype(np.float64), np.ravel(np.asarray(y))
+    x = _design(X, len(w), intercept=model.fit_intercept)
+    if len(labels) != len(x) or not np.isin(labels, classes).all():
+        raise InvalidData(f"y must hold one of the labels {classes.tolist()} for each of {len(x)} rows.")
+    s = read_weights(sample_weight, len(x))
+    s = np.ones(len(x)) if s is None else s
+    prior = np.full(len(w), 1 / strength.C)
     if model.fit_intercept:
-        x, w, prior = np.column_stack([x, np.ones(len(x))]), np.append(w, model.intercept_), np.append(prior, 0.0)
+        w, prior = np.append(w, model.intercept_), np.append(prior, 0.0)
     score = x @ w
-    p = 1 / (1 + np.exp(-score))
+    p = _sigmoid(score)
+    sign = np.where(labels == classes[1], 1.0, -1.0)
     H = np.diag(prior) + (x * (s * p * (1 - p))[:, None]).T @ x
     try:
         covariance = np.linalg.inv(H)
@@ -104,7 +121,13 @@ def laplace_approximation(model: Any, X: Any, y: Any, sample_weight: Any = None)
         raise InvalidData(
             "The posterior is flat in some direction: the classes are separable along the intercept."
         ) from None
-    sign = np.where(labels == classes[1], 1.0, -1.0)
+    slope = prior * w - x.T @ (s * sign * _sigmoid(-sign * score))
+    if (
+        not slope @ posterior.covariance @ slope <= 1
+    ):  # the mode is more than a standard deviation of the posterior away
+        raise InvalidData(
+            "The coefficients are not at the mode of the posterior of these rows: pass the rows, labels and weights of the fit."
+        )
     likelihood = -float(s @ np.logaddexp(0.0, -sign * score))
     with np.errstate(divide="ignore"):
         evidence = likelihood + 0.5 * float(np.log(prior).sum() - prior @ w**2 + posterior.log_det)

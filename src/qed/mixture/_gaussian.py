@@ -185,7 +185,9 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         if weights is not None:
             weights = np.array(weights, dtype=np.float64)
             if weights.shape != (k,) or not abs(float(weights.sum()) - 1.0) <= 1e-8:
-                raise InvalidData(f"weights_init must be {k} numbers that sum to one, got shape {weights.shape}.")
+                raise InvalidData(
+                    f"weights_init must be {k} numbers that sum to one, got {weights.size} with a sum of {weights.sum():.10g}."
+                )
         if means is not None:
             means = np.array(means, dtype=np.float64)
             if means.shape != (k, p):

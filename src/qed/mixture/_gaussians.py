@@ -41,15 +41,15 @@ class Gaussians:
         if self.structure in ("diag", "spherical"):
             variances = self.covariances if self.structure == "diag" else self.covariances[:, None]
             if not np.all(variances > 0) or not np.isfinite(variances).all():
-                raise _collapsed()
+                raise collapsed()
             return np.broadcast_to(1 / np.sqrt(variances), self.means.shape).copy()
         try:
             if not np.isfinite(self.covariances).all():
-                raise _collapsed()
+                raise collapsed()
             factors = np.linalg.cholesky(self.covariances)
             return np.tril(np.linalg.inv(factors))
         except np.linalg.LinAlgError:
-            raise _collapsed() from None
+            raise collapsed() from None
 
     def components(self, floor: float = 0.0) -> Components:
         """Return what a pass over rows needs; with a floor, half of it times the trace of each precision is taken off."""
@@ -72,7 +72,8 @@ class Gaussians:
         return float(np.max(factors * np.linalg.norm(self.whiten * deviations[..., None, :], axis=(-2, -1))))
 
 
-def _collapsed() -> InvalidData:
+def collapsed() -> InvalidData:
+    """Return the error of components whose covariance is singular, or cannot be told from one that is."""
     return InvalidData(
         "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance caused by"
         " singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or scale the input data."

@@ -8,12 +8,13 @@ import numpy as np
 
 from qed.core import Array, InvalidData, fitted, param
 from qed.data._kernels import UNIT
-from qed.mixture._gaussians import Gaussians
+from qed.mixture._gaussians import Gaussians, collapsed
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
 Structure = Literal["full", "tied", "diag", "spherical"]
+LARGEST_MOVE = 1e-3  # of a log-density, or of a row in deviations of its component, by rounding: three digits are left
 SHAPES = "(c, p, p) or (p, p) or (c, p) or (c,)"
 
 STRUCTURE = param(
@@ -67,7 +68,34 @@ def rounding(found: Gaussians, trace: Array) -> float:
     """Bound the rounding of objectives of an ascent that ended at given components."""
     p = found.means.shape[1]
     size = 1.0 + p + float(np.max(np.abs(trace))) + p * abs(float(np.log(np.max(np.abs(found.whiten)))))
-    return float(64 * (p + 8) * UNIT * found.condition * size)
+    # a Cholesky factor has that of a matrix nearby, whose determinant differs by the condition number of the matrix
+    of_factors = 2 * p * UNIT * found.condition**2
+    if not of_factors <= LARGEST_MOVE:
+        raise collapsed()
+    return float(64 * (p + 8) * UNIT * found.condition * size + of_factors) + _of_distances(found)
+
+
+def _of_distances(found: Gaussians) -> float:
+    """Bound what log-densities lose where components are narrow, and far apart or far from zero.
+
+    Rows and means are rounded when the mean of all rows is taken off, and means once more when they are stored. That moves a
+    whitened row by up to two units of the distance of its component and one of its mean, in deviations; the mean squared length of
+    whitened rows is p.
+    """
+    apart = np.abs(found.means - found.weights @ found.means) + 0.5 * np.abs(found.means)
+    white = np.abs(found.whiten)
+    if found.structure in ("diag", "spherical"):
+        far = np.linalg.norm(white * apart, axis=1)
+    else:
+        far = np.linalg.norm(np.einsum("ij,kj->ki" if white.ndim == 2 else "kij,kj->ki", white, apart), axis=1)
+    moved = 2 * UNIT * float(far.max())
+    if not moved <= LARGEST_MOVE:
+        raise InvalidData(
+            f"A component is {float(far.max()):.1e} of its own deviations away from zero or from the mean of all rows, and float64"
+            " cannot tell its rows apart. Increase reg_covar, or scale the columns."
+        )
+    p = found.means.shape[1]
+    return float(2 * moved * (1 + np.sqrt(p)) + moved**2)
 
 
 def draw(model: Any, n_samples: int, rng: Generator) -> tuple[Array, Array]:

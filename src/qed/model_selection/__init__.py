@@ -9,6 +9,7 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
     _choice_of_folds, _subset             what ``cv`` may be; the plain split in two; some rows of any table
     _judge, _cross_validate               one fold; all folds
     _permutation_test                     is a score better than chance
+    _bootstrap                            how much an estimate depends on the rows drawn
     _task                                 what there is to learn
     _prequential                          predict, then see the label, then learn
     _settings, _search, _simplest         what to try; the best of it, or the simplest that is as good

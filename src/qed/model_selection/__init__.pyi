@@ -1,3 +1,5 @@
+from qed.model_selection._bootstrap import BootstrapResult as BootstrapResult
+from qed.model_selection._bootstrap import bootstrap_estimate as bootstrap_estimate
 from qed.model_selection._choice_of_folds import check_cv as check_cv
 from qed.model_selection._choice_of_folds import train_test_split as train_test_split
 from qed.model_selection._cross_validate import cross_val_predict as cross_val_predict

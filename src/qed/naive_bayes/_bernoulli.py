@@ -8,14 +8,17 @@ import numpy as np
 
 from qed.core import Array, InvalidData, NonNegative, _finite, fitted, param
 from qed.core._kernels import all_finite
+from qed.core._posterior import Generative
 from qed.data._kernels import products
 from qed.naive_bayes._counting import LinearCounts, logarithms, times
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.data._class_sums import ClassSums
 
 
-class BernoulliNB(LinearCounts, positive_only=False):
+class BernoulliNB(LinearCounts, Generative, positive_only=False):
     r"""Classes in which every property is there, or not, independently of the others.
 
     Objective
@@ -75,6 +78,12 @@ class BernoulliNB(LinearCounts, positive_only=False):
         present = (values > self.binarize).astype(rows.dtype)
         return present if dense else type(rows)((present, rows.indices, rows.indptr), shape=rows.shape)
 
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        """Draw zeros and ones; with a bound above zero, that bound and one more, which are read as zeros and ones."""
+        present = np.exp(self.feature_log_prob_)
+        drawn = stream.random((len(code), present.shape[1])) < present[code]
+        return np.asarray(drawn + float(self.binarize or 0.0))
+
     def _learn(self, moments: ClassSums, classes: Array) -> None:
         share = self._learn_classes(moments, classes)
         self.feature_count_, self.moments_ = moments.total.copy(), moments
@@ -88,12 +97,15 @@ class BernoulliNB(LinearCounts, positive_only=False):
     def _logs(self, moments: ClassSums) -> tuple[Array, Array]:
         """Return logarithms of the probabilities that a property is there, and that it is not."""
         alpha = self._smoothing(moments.n_features)
-        with_it = moments.total + alpha
-        without = np.maximum(moments.weight[:, np.newaxis] - moments.total, 0.0) + alpha
+        with_it, without = moments.total + alpha, moments.weight[:, np.newaxis] - moments.total
+        np.maximum(without, 0.0, out=without)
+        without += alpha
         whole = with_it + without
-        # a class without rows, and none added: nothing is known
-        with_it, without = (np.where(whole > 0, part, 1.0) for part in (with_it, without))
-        return logarithms(with_it / (with_it + without)), logarithms(without / (with_it + without))
+        unknown = whole <= 0  # a class without rows, and none added
+        with_it[unknown], without[unknown], whole[unknown] = 1.0, 1.0, 2.0
+        with_it /= whole
+        without /= whole
+        return logarithms(with_it), logarithms(without)
 
     def _weights(self) -> tuple[Array, Array]:
         absent = self.feature_log_absence_

@@ -19,11 +19,13 @@ from qed.core import (
     param,
 )
 from qed.core._kernels import all_finite
+from qed.core._posterior import Generative
 from qed.data._class_sums import CategoryCounts
-from qed.naive_bayes._counting import CountingClassifier, logarithms, times
+from qed.naive_bayes._counting import CountingClassifier, draw_categories, logarithms, times
 from qed.naive_bayes._kernels import category_products
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
     from numpy.typing import ArrayLike
 
     from qed.data import Chunk
@@ -39,7 +41,7 @@ def _has_its_columns(model: Any, moments: CategoryCounts) -> str:
     return "" if good else "should be of the columns and classes of the model"
 
 
-class CategoricalNB(CountingClassifier, categorical=True):
+class CategoricalNB(CountingClassifier, Generative, categorical=True):
     r"""Classes in which every column takes its values independently of the others; values are numbered from 0.
 
     Objective
@@ -127,6 +129,12 @@ class CategoricalNB(CountingClassifier, categorical=True):
         self.n_categories_, self.moments_ = counted.sizes.copy(), moments
         what = f"Shares of {len(classes)} classes and of the values of {p} columns"
         self._certified(what, moments.sums, share, columns / float(moments.sums.weight.sum()))
+
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        X = np.empty((len(code), len(self.feature_log_prob_)))
+        for j, logs in enumerate(self.feature_log_prob_):
+            X[:, j] = draw_categories(np.exp(logs)[code], stream)
+        return X
 
     def _least(self, p: int) -> Array:
         least = np.asarray(1 if self.min_categories is None else self.min_categories, dtype=np.int64)

@@ -26,6 +26,8 @@ from qed.data._kernels import products
 from qed.naive_bayes._naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.data import Chunk
 
 
@@ -80,6 +82,10 @@ class CountingClassifier(NaiveBayes, chunks=True, positive_only=True):
         self.classes_, self.class_count_ = classes, moments.weight.copy()
         self.class_log_prior_ = logarithms(prior)
         return np.asarray(share)
+
+    def _class_shares(self) -> Array:
+        shares = np.exp(self.class_log_prior_)
+        return np.asarray(shares / shares.sum())
 
     def _smoothing(self, n_features: int) -> Any:
         """Return what is added to counts: a number, or one for each column."""
@@ -179,6 +185,12 @@ class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
         joint = products(rows, np.where(never, 0.0, weights), levels)
         joint[products(rows, never.astype(np.float64), np.zeros(len(levels))) > 0] = -np.inf
         return joint
+
+
+def draw_categories(probabilities: Array, stream: Generator) -> Array:
+    """Draw a category for each row of probabilities, (n, c)."""
+    ends = np.cumsum(probabilities, axis=1)
+    return np.asarray(np.sum(stream.random((len(ends), 1)) * ends[:, -1:] >= ends[:, :-1], axis=1))
 
 
 def logarithms(numbers: Array) -> Array:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.certificates import LikelihoodCertificate
-from qed.core import KW_ONLY, Array, InvalidData, NonNegative, Vector, fitted, generator, param
-from qed.core._posterior import given_shares
+from qed.core import KW_ONLY, Array, InvalidData, NonNegative, Vector, fitted, param
+from qed.core._posterior import Generative, given_shares
 from qed.data._class_spreads import ClassSpreads
 from qed.naive_bayes._kernels import class_distances
 from qed.naive_bayes._naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.data import Chunk
 
 
@@ -30,7 +32,7 @@ def _has_its_shape(model: Any, moments: ClassSpreads) -> str:
     return "" if moments.mean.shape == model.theta_.shape else f"should be of a table of shape {model.theta_.shape}"
 
 
-class GaussianNB(NaiveBayes, chunks=True):
+class GaussianNB(NaiveBayes, Generative, chunks=True):
     r"""Classes whose columns are normal and independent of each other, with a mean and a variance for each class.
 
     Objective
@@ -95,28 +97,12 @@ class GaussianNB(NaiveBayes, chunks=True):
     def _counted(self, chunk: Chunk, n_classes: int) -> ClassSpreads:
         return ClassSpreads.of(chunk, n_classes)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.
+    def _class_shares(self) -> Array:
+        return self.class_prior_
 
-        Parameters
-        ----------
-        n_samples : int
-            How many rows.
-        random_state : int, Generator, RandomState or None
-            Seed of the draws.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows.
-        y : ndarray of shape (n_samples,)
-            Their labels.
-        """
-        self._check_is_fitted()
-        stream = generator(random_state)
-        code = stream.choice(len(self.classes_), size=n_samples, p=self.class_prior_)
-        noise = stream.standard_normal((n_samples, self.theta_.shape[1]))
-        return self.theta_[code] + noise * np.sqrt(self.var_[code]), np.asarray(self.classes_[code])
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        noise = stream.standard_normal((len(code), self.theta_.shape[1]))
+        return np.asarray(self.theta_[code] + noise * np.sqrt(self.var_[code]))
 
     @property
     def n_parameters_(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,7 +19,11 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._posterior import PosteriorClassifier, given_shares
+from qed.core._posterior import Generative, PosteriorClassifier, given_shares
+from qed.naive_bayes._counting import draw_categories
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 KINDS = ("gaussian", "bernoulli", "poisson", "categorical")
 CIRCLE = float(np.log(2 * np.pi))
@@ -53,7 +57,7 @@ class _Column(NamedTuple):
     likelihood: float
 
 
-class MixedNB(PosteriorClassifier, allow_nan=True):
+class MixedNB(PosteriorClassifier, Generative, allow_nan=True):
     r"""Classes whose columns are independent, each with a distribution of its own kind; gaps are left out.
 
     Objective
@@ -209,6 +213,21 @@ class MixedNB(PosteriorClassifier, allow_nan=True):
             counts[c] = np.bincount(codes, shares[:, c], size)
         table = (counts + self.alpha) / (n[:, None] + self.alpha * size)
         return _Column(table, float(np.sum(counts * np.log(table))))
+
+    def _class_shares(self) -> Array:
+        return np.asarray(self.class_prior_ / self.class_prior_.sum())
+
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        X = np.empty((len(code), len(self.kinds_)))
+        for j, (kind, table) in enumerate(zip(self.kinds_, self.parameters_, strict=True)):
+            own = table[code]
+            if kind == "gaussian":
+                X[:, j] = stream.normal(own[:, 0], np.sqrt(own[:, 1]))
+            elif kind == "poisson":
+                X[:, j] = stream.poisson(own[:, 0])
+            else:
+                X[:, j] = draw_categories(own, stream)
+        return X
 
     def _joint(self, rows: Any) -> Array:
         with np.errstate(divide="ignore"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Array, InvalidData, fitted, param
+from qed.core import Array, InvalidData, fitted, generator, param
+from qed.core._posterior import drawn, whole_number
 from qed.naive_bayes._counting import LinearCounts, logarithms, times
 
 if TYPE_CHECKING:
@@ -54,6 +55,37 @@ class MultinomialNB(LinearCounts):
     >>> model.predict_proba([[1, 1, 0, 0]]).round(3).tolist()
     [[0.2, 0.8]]
     """
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, n_words: int) -> tuple[Array, Array]:
+        """Draw rows and labels from the fitted distribution: a label by its probability, then the words of a text of that class.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rows.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+        n_words : int
+            How many words each row counts: the model says nothing of the length of a text.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, p)
+            Counts of words.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+        """
+        self._check_is_fitted()
+        words, shares = whole_number(n_words, "n_words"), np.exp(self.feature_log_prob_)
+        shares /= shares.sum(axis=1, keepdims=True)
+        stream = generator(random_state)
+        return drawn(
+            self.classes_,
+            self._class_shares(),
+            n_samples,
+            stream,
+            lambda code, stream: stream.multinomial(words, shares[code]),
+        )
 
     def _learn(self, moments: ClassSums, classes: Array) -> None:
         share = self._learn_classes(moments, classes)

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Array, NonNegative, NonNegativeVector, fitted, generator, param
+from qed.core import Array, NonNegative, NonNegativeVector, fitted, param
+from qed.core._posterior import Generative
 from qed.data._kernels import products
 from qed.mixture._independent import log_factorials
 from qed.naive_bayes._counting import LinearCounts, logarithms, times
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.data._class_sums import ClassSums
 
 
-class PoissonNB(LinearCounts):
+class PoissonNB(LinearCounts, Generative):
     r"""Classes in which every column counts events at a rate of its own.
 
     Objective
@@ -100,25 +103,5 @@ class PoissonNB(LinearCounts):
                 return joint
         return super()._comparable(rows)  # which looks for what is not finite
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Draw rows and labels from the fitted distribution: a label by its probability, then the counts of that class.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows.
-        random_state : int, Generator, RandomState or None
-            Seed of the draws.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows.
-        y : ndarray of shape (n_samples,)
-            Their labels.
-        """
-        self._check_is_fitted()
-        stream = generator(random_state)
-        prior = np.exp(self.class_log_prior_)
-        code = stream.choice(len(self.classes_), size=n_samples, p=prior / prior.sum())
-        return np.asarray(stream.poisson(self.rates_[code]), dtype=np.float64), np.asarray(self.classes_[code])
+    def _draw(self, code: Any, stream: Generator) -> Array:
+        return np.asarray(stream.poisson(self.rates_[code]))

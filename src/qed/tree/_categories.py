@@ -40,6 +40,8 @@ class CategoryColumns(Estimator):
         return self._category_mask()
 
     def _category_mask(self) -> Array | None:
+        if "categories_" not in self.__dict__ and not self._names_categories():
+            return None
         mask = self._named_categories(self.__dict__["n_features_in_"], self.__dict__.get("feature_names_in_"))
         for j, known in enumerate(self.__dict__.get("categories_", ())):
             mask[j] = mask[j] or len(known) > 0
@@ -58,7 +60,7 @@ class CategoryColumns(Estimator):
     def _read_table(self, X: Any, *, learns: bool) -> tuple[Any, Array | None, list[Array] | None]:
         """Read X as numbers; categories are numbered in the order of their values."""
         known, given = None if learns else self.__dict__.get("categories_"), self.__dict__["categorical_features"]
-        is_named = not (given is None or _is_by_type(given))
+        is_named = self._names_categories()
         is_plain = isinstance(X, np.ndarray | list | tuple) or is_sparse(X)
         if is_sparse(X) and (is_named or known is not None):
             raise InvalidData("Categories need a dense table, and X is sparse. Use '.toarray()', or a frame.")
@@ -101,11 +103,16 @@ class CategoryColumns(Estimator):
                 return None
         return values, np.where(codes < count, codes, np.nan)
 
+    def _names_categories(self) -> bool:
+        """Whether ``categorical_features`` names columns, rather than leaving them to their types."""
+        given = self.__dict__["categorical_features"]
+        return not (given is None or _is_by_type(given))
+
     def _named_categories(self, n_columns: int, names: Array | None) -> Array:
         """Return which columns ``categorical_features`` names."""
         mask = np.zeros(n_columns, dtype=bool)
         given, owner = self.__dict__["categorical_features"], type(self).__name__
-        if given is None or _is_by_type(given):
+        if not self._names_categories():
             return mask
         given = np.asarray(given)
         if given.dtype.kind in "UO" and given.size:

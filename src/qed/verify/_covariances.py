@@ -257,28 +257,46 @@ def check_robust(model: Any, certificate: StationaryCertificate, X: Any, y: Any,
 
 def _require_rest(model: Any, certificate: Any, table: Array, support: Array, far: Array, h: int) -> Verdict:
     """Take one more step of concentration; the determinant must not fall by more than is stated."""
-    p = table.shape[1]
     closest = np.argsort(far, kind="stable")[:h]
     covariances = [
         _described(part, centered=model.assume_centered)[1] for part in (table[support], table[closest], table)
     ]
-    sizes = []
-    for one in covariances:
-        sign, log_det = np.linalg.slogdet(one.astype(np.float64))
-        sizes.append(float(np.exp(log_det / p)) if sign > 0 else 0.0)
-    slack = 1e-7 * sizes[0] + 1e-300
+    found = [_determinant_per_column(one, len(table)) for one in covariances]
+    sizes = [size for size, _ in found]
+    slack = 1e-7 * sizes[0] + found[0][1] + 1e-300
     if not abs(certificate.objective - sizes[0]) <= slack:
         _refuse(model, f"its determinant per column is {sizes[0]:.10g}, and {certificate.objective:.10g} is stated")
-    if not abs(certificate.null_objective - max(sizes[2], sizes[0])) <= 1e-7 * max(sizes[2], sizes[0]) + 1e-300:
+    whole = max(sizes[2], sizes[0])
+    if not abs(certificate.null_objective - whole) <= 1e-7 * whole + max(found[2][1], found[0][1]) + 1e-300:
         _refuse(model, "the determinant of all rows is another")
     if certificate.step != "concentration step":
         _refuse(model, "its certificate speaks of another step than one of concentration")
     fall = max(sizes[0] - sizes[1], 0.0)
-    if not fall <= certificate.gap + slack or certificate.radius != 0 or certificate.curvature != 0:
+    if not fall <= certificate.gap + slack + found[1][1] or certificate.radius != 0 or certificate.curvature != 0:
         _refuse(
             model, f"one more step lowers its determinant by {fall:.3g}, and at most {certificate.gap:.3g} is claimed"
         )
     return Verdict(certificate.statement, sizes[0], fall, slack, certificate.gap)
+
+
+def _determinant_per_column(covariance: Array, n: int) -> tuple[float, float]:
+    """Return the root of the determinant, one of p for p columns, and how far the rounding of sums of n rows can move it.
+
+    Variances along axes of columns of unit variance are off by that rounding: where one of them is no larger, rows lie in a
+    hyperplane as far as float64 can tell, and the determinant is anything from zero on.
+    """
+    variance = np.diag(covariance).astype(np.float64)
+    if not np.all(variance > 0):
+        return 0.0, 0.0
+    root = np.sqrt(variance)
+    along = np.linalg.eigvalsh(covariance.astype(np.float64) / np.outer(root, root))
+    rounding = (n + 16 * len(root)) * 2.0**-53
+    with np.errstate(divide="ignore"):
+        low, size, high = (
+            float(np.exp(np.mean(np.log(np.maximum(along + shift, 0.0)) + np.log(variance))))
+            for shift in (-rounding, 0.0, rounding)
+        )
+    return size, high - low
 
 
 def _described(rows: Array, *, centered: bool) -> tuple[Array, Array]:

@@ -71,7 +71,7 @@ def judge(
 ) -> Verdict:
     """Hold the certificate of Gaussian components against the objective at these, and against one more step."""
     p = stored.means.shape[1]
-    condition, rounding = rounding_of(model, stored, certificate, p)
+    condition, rounding, moved_rows = rounding_of(model, stored, certificate, p)
     if not certificate.rounding <= 2 * rounding:
         refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     require_ascent(model, certificate, what)
@@ -87,6 +87,7 @@ def judge(
     noise = (
         64 * (p + 8) * DOUBLE * condition**2
         + 1e-9
+        + 8 * moved_rows
         + 8 * DOUBLE * float(np.sqrt(np.sum(1 / np.maximum(stored.weights, np.finfo(float).tiny))))
     )
     moved = (
@@ -169,12 +170,22 @@ def condition_of(model: Any, at: Parameters) -> float:
     )
 
 
-def rounding_of(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> tuple[float, float]:
-    """Return how flat components are, and a bound on the rounding of the objective in double precision."""
+def rounding_of(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> tuple[float, float, float]:
+    """Return how flat components are, and bounds on the rounding of the objective and of whitened rows in double precision."""
     condition = condition_of(model, stored)
     least = min(float(np.min(np.diagonal(cholesky(model, one)))) for one in stored.covariances)
     size = 1.0 + p + float(np.max(np.abs(certificate.trace))) + p * (1 + abs(np.log(least)) + abs(np.log(condition)))
-    return condition, 64 * (p + 8) * DOUBLE * condition * size
+    # rows are rounded where the mean of all is taken off, and means where they are stored: a narrow component far away feels it
+    apart = np.abs(stored.means - stored.weights @ stored.means) + np.abs(stored.means) / 2
+    far = max(
+        float(np.linalg.norm(np.abs(np.linalg.inv(cholesky(model, one).astype(np.float64))) @ away.astype(np.float64)))
+        for one, away in zip(stored.covariances, apart, strict=True)
+    )
+    moved = 2 * DOUBLE * far
+    of_factors = 2 * p * DOUBLE * condition**2
+    of_distances = 2 * moved * (1 + float(np.sqrt(p))) + moved**2
+    rounding = 64 * (p + 8) * DOUBLE * condition * size + of_factors + of_distances
+    return condition, rounding, moved
 
 
 def require_ascent(model: Any, certificate: AscentCertificate, what: str) -> None:

@@ -12,10 +12,10 @@ struct MomentsOut {
     double* scatter;  ///< Σ s z zᵀ, both triangles
 };
 
-/// Adds up all rows of x and y (which have equally many). `s` holds a weight for each row, or is null for ones; `shift`
-/// holds q numbers. Nothing is copied as a whole; see product.hpp for order and rounding. NaN and infinities spread as
+/// Adds up the listed rows of x and y (which have equally many), all of them without a list. `s` holds a weight for each row
+/// that is added, or is null for ones; `shift` holds q numbers. Nothing is copied as a whole; see product.hpp for order and rounding. NaN and infinities spread as
 /// arithmetic has it.
-void moments(const Matrix& x, const Matrix& y, const double* s, const double* shift, const MomentsOut& out);
+void moments(const Matrix& x, const Matrix& y, RowList list, const double* s, const double* shift, const MomentsOut& out);
 
 /// A row near the mean of [x | y], from every `step`-th row: `out` holds q numbers. It is taken relative to one row that
 /// counts, so that a constant column is hit exactly. Rows are added one by one: layouts and threads change no bit.

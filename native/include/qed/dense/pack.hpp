@@ -9,15 +9,23 @@
 
 namespace qed {
 
+/// Numbers of rows; null for every row in order.
+struct RowList {
+    const Index* rows = nullptr;
+    Index count = 0;
+};
+
 /// One factor of a product, read as depth × columns: the sum runs along `rows` of its parts.
-/// Up to three matrices stand side by side, so that [1 | X | Y] needs no copy.
+/// Up to three matrices stand side by side, so that [1 | X | Y] needs no copy. A list of row numbers selects rows, in its
+/// order, so that the rows of a class need none either; row_shift and row_scale then follow the list.
 struct Factor {
     std::array<Matrix, 3> parts{};
     const double* column_shift = nullptr;  ///< subtracted from each column, or null
     const double* row_shift = nullptr;     ///< subtracted from each row (the axis of the sum), or null
     const double* row_scale = nullptr;     ///< multiplies each row after the shift, or null
+    RowList list{};                        ///< which rows are read; all of them without a list
 
-    [[nodiscard]] Index depth() const noexcept { return parts[0].rows; }
+    [[nodiscard]] Index depth() const noexcept { return list.rows == nullptr ? parts[0].rows : list.count; }
     [[nodiscard]] Index columns() const noexcept { return parts[0].columns + parts[1].columns + parts[2].columns; }
 };
 
