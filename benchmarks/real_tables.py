@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 CPU_CLOCK = """
 import sys, time
 from qed.study import _clock
-_clock.Clock.__init__.__defaults__ = (time.process_time,)
+_clock.DEFAULT = time.process_time
 from qed.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,16 @@ def pytest_configure() -> None:
     """Hear Ctrl-C even where a shell started the tests in the background and lets them ignore it: some tests press it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _budgets_are_processor_time():
+    """Count budgets in processor time: a test asks what fits into a time, and a paused or busy machine must not answer it."""
+    from qed.study import _clock  # noqa: PLC0415  (after the tests of what an import loads)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_clock, "DEFAULT", time.process_time)
+        yield
 
 
 @pytest.fixture(autouse=True)

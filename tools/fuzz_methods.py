@@ -104,7 +104,7 @@ def exercise(model: Any, rows: Any, target: Any) -> bool:
             continue
         # a method that hands a call on says what it needs by its name
         wanted = ARGUMENTS.get(name, needed)
-        result = attempt(found, *inputs.arguments(name, wanted))
+        result = attempt(functools.partial(found, **_named(found)), *inputs.arguments(name, wanted))
         if result is not REFUSED:
             answered = True
             touch(result)
@@ -117,6 +117,12 @@ def exercise(model: Any, rows: Any, target: Any) -> bool:
     if hasattr(model, "partial_fit"):
         attempt(dumps, model)  # what it has learnt meanwhile can be saved, or is refused in words
     return answered
+
+
+def _named(method: Callable[..., Any]) -> dict[str, int]:
+    """Return what a method asks for by name alone: sizes, such as the words of a text that is drawn."""
+    asked = inspect.signature(method).parameters.values()
+    return {one.name: 3 for one in asked if one.kind is one.KEYWORD_ONLY and one.default is one.empty}
 
 
 def attempt(function: Callable[..., Any], *arguments: Any) -> Any:

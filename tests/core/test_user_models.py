@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn.utils
+import sklearn.utils.validation
 
 from qed.base import (
     BaseEstimator,
@@ -23,11 +24,14 @@ from qed.model_selection import GridSearchCV, cross_val_score
 from qed.pipeline import make_pipeline
 from qed.utils import resample, shuffle
 from qed.utils.validation import (
+    as_float_array,
     check_array,
     check_is_fitted,
     check_random_state,
+    check_symmetric,
     check_X_y,
     column_or_1d,
+    indexable,
     validate_data,
 )
 
@@ -163,3 +167,33 @@ def test_warnings_have_scikit_learns_names():
 def test_what_is_not_there_says_so():
     with pytest.raises(ImportError, match="not in qed, use sklearn"):
         from qed.utils import murmurhash3_32  # noqa: F401, PLC0415
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "uint8", "bool", "float16", "float32", "float64"])
+def test_floats_have_the_type_that_scikit_learn_gives_them(kind):
+    X = np.arange(6).reshape(2, 3).astype(kind)
+    np.testing.assert_array_equal(as_float_array(X), X)
+    assert as_float_array(X).dtype == sklearn.utils.validation.as_float_array(X).dtype
+    if X.dtype.kind == "f" and X.dtype.itemsize > 2:
+        assert as_float_array(X, copy=False) is X
+        assert as_float_array(X) is not X
+    with pytest.raises(ValueError, match="NaN"):
+        as_float_array([[np.nan]])
+
+
+def test_symmetric_arrays_and_tables_whose_rows_can_be_picked():
+    square = np.arange(9.0).reshape(3, 3)
+    with pytest.warns(UserWarning, match="not symmetric"):
+        np.testing.assert_array_equal(check_symmetric(square), (square + square.T) / 2)
+    with pytest.warns(UserWarning, match="not symmetric"):
+        assert check_symmetric(sp.csc_array(square)).format == "csc"
+    assert check_symmetric(np.eye(3)) is not None
+    with pytest.raises(ValueError, match="must be symmetric"):
+        check_symmetric(square, raise_exception=True)
+    with pytest.raises(ValueError, match="square"):
+        check_symmetric(square[:2])
+    names, nothing, by_rows, drawn = indexable(["a", "b"], None, sp.coo_array(np.eye(2)), range(2))
+    assert (names, nothing, by_rows.format) == (["a", "b"], None, "csr")
+    assert drawn[1] == 1
+    with pytest.raises(ValueError, match="inconsistent"):
+        indexable([1, 2], np.ones(3))

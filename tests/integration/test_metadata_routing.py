@@ -3,20 +3,28 @@
 import numpy as np
 import pytest
 import sklearn
+import sklearn.calibration
 import sklearn.compose
 import sklearn.ensemble
+import sklearn.feature_selection
 import sklearn.linear_model
 import sklearn.metrics
 import sklearn.model_selection
+import sklearn.multiclass
+import sklearn.multioutput
 import sklearn.pipeline
 import sklearn.preprocessing
 
 import qed
+import qed.calibration
 import qed.compose
 import qed.ensemble
+import qed.feature_selection
 import qed.linear_model
 import qed.metrics
 import qed.model_selection
+import qed.multiclass
+import qed.multioutput
 import qed.pipeline
 import qed.preprocessing
 
@@ -92,6 +100,115 @@ def test_votes_and_stacks(kind):
     )
     assert ours.weighted_ == ["a"] + ["final_estimator"] * kind.startswith("Stacking")
     assert qed.verify(ours, X, LABEL if is_class else Y, W).holds
+
+
+LINEAR = {
+    "chain": lambda lib, model: lib.multioutput.RegressorChain(model, order=[1, 0]),
+    "outputs": lambda lib, model: lib.multioutput.MultiOutputRegressor(model),
+    "target": lambda lib, model: lib.compose.TransformedTargetRegressor(model, func=np.sinh, inverse_func=np.arcsinh),
+    "elimination": lambda lib, model: lib.feature_selection.RFE(model, n_features_to_select=2),
+    "selection": lambda lib, model: lib.feature_selection.SelectFromModel(model, threshold=0.8),
+}
+CLASSES = {
+    "one against rest": lambda lib, model: lib.multiclass.OneVsRestClassifier(model),
+    "pairs": lambda lib, model: lib.multiclass.OneVsOneClassifier(model),
+    "codes": lambda lib, model: lib.multiclass.OutputCodeClassifier(model, random_state=0),
+    "chain": lambda lib, model: lib.multioutput.ClassifierChain(model),
+    "outputs": lambda lib, model: lib.multioutput.MultiOutputClassifier(model),
+    "calibration": lambda lib, model: lib.calibration.CalibratedClassifierCV(model, cv=3),
+    "threshold": lambda lib, model: lib.model_selection.FixedThresholdClassifier(model, threshold=0.3),
+}
+THREE = np.digitize(Y, [-1.0, 1.0])
+
+
+def goal(name, kind):
+    if name in ("chain", "outputs"):
+        return (
+            np.column_stack([LABEL, X[:, 0] > 0.3]).astype(int)
+            if kind == "class"
+            else np.column_stack([Y, X @ [1.0, 1, 1]])
+        )
+    if kind == "class":
+        return LABEL if name in ("calibration", "threshold") else THREE
+    return Y
+
+
+def answered(model):
+    return model.get_support() if hasattr(model, "get_support") else model.predict(X)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize(("kind", "name"), [("class", one) for one in CLASSES] + [("number", one) for one in LINEAR])
+def test_models_around_one_model_give_it_what_it_asks_for(kind, name):
+    build, target = (CLASSES if kind == "class" else LINEAR)[name], goal(name, kind)
+
+    def inner(lib):
+        linear = lib.linear_model
+        return linear.LogisticRegression(C=0.5, tol=1e-8, max_iter=1000) if kind == "class" else linear.Ridge(0.1)
+
+    skewed = W**4  # so that weights matter
+    ours, others = both(lambda lib: build(lib, weighted(inner(lib))).fit(X, target, sample_weight=skewed))
+    plain = build(qed, inner(qed)).fit(X, target)
+    same = np.isclose(answered(ours), answered(others), rtol=1e-4)
+    # codes are drawn by generators of their own, and answers of classes may differ where two are nearly as likely
+    assert np.mean(same) > (0.5 if name == "codes" else 0.97)
+    if not hasattr(ours, "get_support"):
+        assert not np.array_equal(answered(plain), answered(ours))
+    assert qed.verify(ours, X, target, skewed).holds
+    renamed = build(qed, inner(qed).set_fit_request(sample_weight="mine")).fit(X, target, mine=skewed)
+    np.testing.assert_array_equal(answered(renamed), answered(ours))
+    with pytest.raises(qed.InvalidParameter, match=r"\[sample_weight\] are passed but are not explicitly set"):
+        build(qed, inner(qed)).fit(X, target, sample_weight=skewed)
+    with pytest.raises(TypeError, match=r"got unexpected argument\(s\) \['sample_weight'\]"):
+        build(qed, unweighted(inner(qed))).fit(X, target, sample_weight=skewed)
+    with pytest.raises(TypeError, match=r"got unexpected argument\(s\) \['other'\]"):
+        build(qed, weighted(inner(qed))).fit(X, target, other=skewed)
+
+
+@pytest.mark.usefixtures("routing")
+def test_selection_by_folds_and_tuned_thresholds_route_to_scores_too():
+    skewed = W**4
+
+    def scorer(lib, name, asks):
+        return lib.metrics.make_scorer(getattr(lib.metrics, name)).set_score_request(sample_weight=asks)
+
+    def eliminated(lib, asks):
+        f, model = lib.feature_selection, weighted(lib.linear_model.Ridge(0.1))
+        folds = lib.model_selection.GroupKFold(3)
+        found = f.RFECV(model, scoring=scorer(lib, "r2_score", asks), cv=folds)
+        return found.fit(X, Y, groups=GROUPS, sample_weight=skewed).cv_results_["mean_test_score"]
+
+    def chosen(lib, asks):
+        f, model = lib.feature_selection, weighted(lib.linear_model.Ridge(0.1))
+        found = f.SequentialFeatureSelector(model, scoring=scorer(lib, "r2_score", asks), n_features_to_select=1, cv=3)
+        return found.fit(X, Y, sample_weight=skewed).get_support()
+
+    def tuned(lib, asks):
+        model = weighted(lib.linear_model.LogisticRegression(C=0.5, tol=1e-8, max_iter=1000))
+        found = lib.model_selection.TunedThresholdClassifierCV(model, scoring=scorer(lib, "f1_score", asks), cv=3)
+        return found.fit(X, LABEL, sample_weight=skewed).best_score_
+
+    for build in (eliminated, chosen, tuned):
+        for asks in (True, False):
+            np.testing.assert_allclose(*both(lambda lib, a=asks, b=build: b(lib, a)), rtol=1e-4)
+    assert not np.allclose(eliminated(qed, True), eliminated(qed, False))
+    assert tuned(qed, True) != tuned(qed, False)
+    with pytest.raises(qed.InvalidParameter, match=r"\[sample_weight\] are passed but are not explicitly set"):
+        tuned(qed, None)
+
+
+@pytest.mark.usefixtures("routing")
+def test_models_around_one_model_stand_inside_pipelines_and_searches():
+    inner = weighted(qed.linear_model.LogisticRegression(C=0.5))
+    model = qed.pipeline.make_pipeline(
+        unweighted(qed.preprocessing.StandardScaler()), qed.multiclass.OneVsRestClassifier(inner)
+    )
+    found = model.fit(X, THREE, sample_weight=W**4)
+    assert not np.array_equal(found.predict(X), qed.clone(model).fit(X, THREE).predict(X))
+    search = qed.model_selection.GridSearchCV(
+        qed.multiclass.OneVsRestClassifier(inner).set_score_request(sample_weight=True), {"estimator__C": [0.1, 1.0]}
+    )
+    assert search.fit(X, THREE, sample_weight=W**4).best_params_
 
 
 @pytest.mark.usefixtures("routing")

@@ -254,11 +254,11 @@ def test_weight_two_is_the_row_twice():
     np.testing.assert_allclose(a.standard_error, b.standard_error, rtol=1e-11)
 
 
-def test_float32_rows_give_float32_predictions_of_a_float64_model():
+def test_float32_rows_give_float32_coefficients_and_predictions():
     model = LinearRegression().fit(X.astype(np.float32), y)
     assert model.predict(X.astype(np.float32)).dtype == np.float32
     assert model.predict(X).dtype == np.float64
-    assert model.coef_.dtype == np.float64
+    assert model.coef_.dtype == np.float32
     np.testing.assert_allclose(model.coef_, LinearRegression().fit(X, y).coef_, atol=1e-6)
 
 

@@ -111,6 +111,8 @@ def test_rows_and_level_are_asked_for():
         model.coefficient_table()
     with pytest.raises(qed.InvalidParameter, match="between 0 and 1"):
         model.coefficient_table(95, X=X)
+    with pytest.raises(qed.InvalidParameter, match="between 0 and 1"):
+        model.coefficient_table(X)  # rows in the place of the level
     with pytest.raises(qed.NotFitted):
         plain().coefficient_table(X=X)
     with pytest.raises(qed.InvalidData, match="2 features"):

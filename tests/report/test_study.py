@@ -65,3 +65,15 @@ def test_every_drawing_says_what_it_shows(page):
     for svg in re.findall(r"<svg[^>]*>", text):
         assert 'role="img"' in svg
         assert re.search(r'aria-label="[^"]{10,}"', svg)
+
+
+def test_mistakes_have_row_numbers_and_few_classes_are_drawn():
+    place = np.repeat(np.arange(30), 8)
+    rows = {"x": place + RNG.normal(size=len(place)), "place": np.array([f"p{at}" for at in place], dtype=object)}
+    found = study.fit(rows, "place", budget=5)
+    text = study_report(found).html()
+    assert "Of 30 classes the 12 with most mistakes are shown." in text
+    surest = np.argmin(found.held_out.shares[np.arange(len(found.held_out.actual)), found.held_out.actual.astype(int)])
+    assert "surest mistakes" in text
+    assert f"row {found.held_out.rows[surest] + 1:,}" in text
+    assert "Of 30 classes the 4 that are predicted most are drawn." in text

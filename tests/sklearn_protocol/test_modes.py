@@ -70,6 +70,9 @@ def _requesting(model: Any) -> Any:
             request = getattr(part, f"set_{method}_request", None)
             if request is not None and "sample_weight" in inspect.signature(getattr(part, method)).parameters:
                 request(sample_weight=True)
+    scoring = model.get_params(deep=False).get("scoring")
+    if isinstance(scoring, str) and scoring in qed.metrics.get_scorer_names():  # a scorer is a part too
+        model.set_params(scoring=qed.metrics.get_scorer(scoring).set_score_request(sample_weight=True))
     return model
 
 

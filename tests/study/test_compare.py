@@ -7,14 +7,17 @@ import pandas as pd
 import pytest
 
 from qed import study, verify
-from qed.core import InvalidParameter, ModelFileError
+from qed.core import InvalidData, InvalidParameter, ModelFileError
 from qed.datasets import load_penguins
 from qed.ensemble._candidates import candidates as offered_by_trees
+from qed.metrics import Score
 from qed.model_selection._candidate import Candidate, TableTask, declared_candidates
 from qed.study import _blend, _recipes
 from qed.study._encode import encode
+from qed.study._judge import HeldOut, Importance
 from qed.study._leaderboard import Comparison, Entry
 from qed.study._model import shuffled
+from qed.study._remarks import of_leaks
 from qed.study._source import read_table
 from qed.study._task import encode_target
 
@@ -169,6 +172,24 @@ def test_penguins_prefer_what_is_simple_when_asked():
     assert found.winner.candidate.preparation in ("linear", "splines", "interactions")
 
 
+def test_classes_told_apart_by_one_column_are_questioned_whatever_their_probabilities():
+    def held(accuracy, area, *rises):
+        told = {"accuracy": accuracy, "log loss": 0.1, "ROC area": area}  # a penalty keeps probabilities from 0 and 1
+        columns = tuple(Importance(f"c{at}", rise, rise - 0.1, rise + 0.1) for at, rise in enumerate(rises))
+        scores = {name: Score(value, value, value, 0.95, 99, "wilson") for name, value in told.items()}
+        base = {
+            name: Score(value, value, value, 0.95, 99, "wilson")
+            for name, value in (("accuracy", 0.7), ("log loss", 0.6))
+        }
+        empty = np.zeros(0)
+        return HeldOut(empty, empty, None, scores, base, columns, (), 0.0, None)
+
+    assert "one column alone, 'c1'" in of_leaks(held(1.0, 1.0, 0.01, 0.5))[0]
+    assert "one column alone, 'c0'" in of_leaks(held(0.9, 1.0, 0.2, 0.001))[0]
+    assert of_leaks(held(1.0, 1.0, 0.2, 0.2)) == []  # easy, but not by one column
+    assert of_leaks(held(0.9, 0.97, 0.5, 0.01)) == []
+
+
 def test_a_nearly_perfect_score_is_questioned():
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
@@ -209,8 +230,9 @@ def test_effects_of_dates_have_dates():
     )
     found = study.fit(frame, "sold", budget=5)
     effect = next(one for one in found.held_out.effects if one.name == "day")
-    assert effect.labels[0].startswith("2020-01")
-    assert effect.answers[-1] > effect.answers[0] + 1000
+    assert effect.part == "time"
+    assert np.datetime64("2020-01-01") <= np.datetime64(int(effect.places[0]), "D") <= np.datetime64("2020-01-31")
+    assert effect.answers[-1, 0] > effect.answers[0, 0] + 1000
 
 
 def test_classes_that_are_numbers_come_back_as_numbers_and_are_checked():
@@ -334,3 +356,12 @@ def test_the_best_is_varied_until_that_gains_nothing():
     strengths = sorted(float(title.rsplit(" ", 1)[1]) for title in losses if "average" not in title)
     best = float(found.winner.title.rsplit(" ", 1)[1])
     assert strengths[0] < best < strengths[-1]  # the neighbours on both sides were tried
+
+
+def test_a_model_scores_rows_with_the_target_inside_or_beside(priced):
+    frame = prices(300, seed=9)
+    inside = priced.model.score(frame)
+    assert priced.model.score(frame.drop(columns="price"), frame["price"]) == inside
+    assert priced.model.score(frame.assign(price=0.0), frame["price"].tolist()) == inside  # what is given counts
+    with pytest.raises(InvalidData, match="3 entries, and the table 300 rows"):
+        priced.model.score(frame, [1.0, 2.0, 3.0])

@@ -50,7 +50,7 @@ def test_contributions_add_up_in_the_columns_of_the_table(task):
     for candidate in winners(sheet):
         model = pipeline(candidate, sheet.columns, sheet.target, y, 20).fit(rows[:90], y[:90])
         found = contributions(
-            model, rows[90:], rows[:90], sheet.columns, sheet.target, seconds=np.inf, seed=0
+            model, rows[90:], rows[:90], sheet.columns, sheet.target, clock=Clock(np.inf), seed=0
         ).explanation
         assert found.feature_names == tuple(COLUMNS)
         assert found.certificate.reached
@@ -78,7 +78,7 @@ def test_few_permutations_state_their_standard_error():
 def test_a_constant_gets_nothing_from_any_column():
     sheet, rows, y = prepared("regression")
     model = pipeline(constant(sheet.target), sheet.columns, sheet.target, y, 20).fit(rows, y)
-    found = contributions(model, rows[:12], rows, sheet.columns, sheet.target, seconds=np.inf, seed=0).explanation
+    found = contributions(model, rows[:12], rows, sheet.columns, sheet.target, clock=Clock(np.inf), seed=0).explanation
     np.testing.assert_allclose(found.values, 0, atol=1e-10)
 
 
@@ -86,7 +86,7 @@ def test_time_that_is_too_short_is_said():
     sheet, rows, y = prepared("regression")
     model = pipeline(winners(sheet)[0], sheet.columns, sheet.target, y, 20).fit(rows, y)
     for seconds in (0.0, 1e-9):
-        found = contributions(model, rows, rows, sheet.columns, sheet.target, seconds=seconds, seed=0)
+        found = contributions(model, rows, rows, sheet.columns, sheet.target, clock=Clock(seconds), seed=0)
         assert found.explanation is None
         assert "too short" in found.words
 

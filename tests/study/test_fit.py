@@ -197,8 +197,7 @@ def large(n=60_000):
     }
 
 
-def test_a_budget_is_kept_and_a_subsample_is_said(monkeypatch):
-    monkeypatch.setattr(time, "perf_counter", time.process_time)  # what else the machine does must not count
+def test_a_budget_is_kept_and_a_subsample_is_said():
     begin = time.process_time()
     found = study.fit(large(), "y", budget=4)
     assert time.process_time() - begin < 4 + 2

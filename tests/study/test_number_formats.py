@@ -60,6 +60,7 @@ def test_dates_in_their_dresses():
     ):
         assert moments_of([word]).values == last
     assert moments_of(["2024-12-31T12:00"]).values == last + 0.5
+    assert moments_of(["2024-12-31 12:00:00.000000999"]).values == last + 0.5  # as pandas writes nanoseconds
     assert moments_of(["1.2.2024"]).values == moments_of(["2024-02-01"]).values
     assert moments_of(["2024-02-30", "yesterday", "Decoration 3, 2024", "13/13/2024"]).strays == [0, 1, 2, 3]
 

@@ -24,7 +24,9 @@ from qed.core import (
 )
 from qed.core._jobs import mapped
 from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
+from qed.core._routing import RoutesToOne
 from qed.model_selection._choice_of_folds import check_cv
+from qed.model_selection._judge import Table
 from qed.model_selection._subset import countable, rows_of
 
 METHODS = ("decision_function", "predict_proba")
@@ -48,7 +50,7 @@ def _pairs_up(model: Any, curves: list[Any]) -> str:
     return next((wrong for one in curves if (wrong := models_with(asked)(model, one))), "")
 
 
-class CalibratedClassifierCV(Classifier):
+class CalibratedClassifierCV(Classifier, RoutesToOne):
     r"""Probabilities from the scores of any classifier, by curves learnt on folds that it was not fitted on.
 
     Objective
@@ -120,7 +122,7 @@ class CalibratedClassifierCV(Classifier):
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
     certificate_: CompositeCertificate = fitted("The certificates of the classifiers and of the curves.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit classifiers, and the curves of their scores.
 
         Parameters
@@ -130,7 +132,10 @@ class CalibratedClassifierCV(Classifier):
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; classifiers that take no weights are fitted without.
+            How often each row counts; classifiers that take no weights are fitted without. Where metadata are routed, the
+            classifier asks for them.
+        **fit_params : object
+            Passed to ``fit`` of the classifiers; what has one entry for each row is cut like the rows.
 
         Returns
         -------
@@ -138,21 +143,24 @@ class CalibratedClassifierCV(Classifier):
             Fitted.
         """
         self._validate_params()
-        data = self._fit_data(X, y, sample_weight)
+        given = {**{name: countable(value) for name, value in fit_params.items()}, "sample_weight": sample_weight}
+        options = self._options_inside(given, counts=accepts_weight(self._template()))
+        data = self._fit_data(X, y, options.get("sample_weight", sample_weight))  # curves weigh rows as classifiers do
         X, codes, s = countable(X), data.y.astype(np.intp), data.weight
+        table = Table(X, codes, {**options, "sample_weight": s} if "sample_weight" in options else options)
         self.classes_ = data.classes
         if len(self.classes_) < 2:
             raise InvalidData("CalibratedClassifierCV needs rows of two classes at least, and y has one class.")
         pairs = list(check_cv(self.cv, codes, classifier=True).split(X, codes))
         self.folds_ = fold_numbers(pairs, len(codes))
-        models = list(mapped(lambda pair: self._learnt(X, codes, s, pair[0]), pairs, self.n_jobs))
+        models = list(mapped(lambda pair: self._learnt(table, pair[0]), pairs, self.n_jobs))
         said = [self._scores(model, rows_of(X, test)) for model, (_, test) in zip(models, pairs, strict=True)]
         if self._averages():
             self.estimators_, self.fold_estimators_ = models, []
             used = [(scores, test) for scores, (_, test) in zip(said, pairs, strict=True)]
         else:
             every = np.arange(len(codes))
-            self.estimators_, self.fold_estimators_ = [self._learnt(X, codes, s, every)], models
+            self.estimators_, self.fold_estimators_ = [self._learnt(table, every)], models
             used = [(self._gathered(said, pairs, len(codes)), every)]
         self._calibrate([(scores, codes[rows], None if s is None else s[rows]) for scores, rows in used])
         copy_columns(self, self.estimators_[0])
@@ -189,6 +197,9 @@ class CalibratedClassifierCV(Classifier):
             parts += [(f"curve {place} of classifier {number}", one) for place, one in enumerate(curves)]
         self.certificate_ = CompositeCertificate({**composite_certificate(parts).parts, **proofs})
 
+    _inside = "_classifier"
+    _classifier = property(lambda self: self._template())
+
     def _template(self) -> Any:
         # by its public name: packages above are not imported
         return import_module("qed.svm").LinearSVC() if self.estimator is None else self.estimator
@@ -198,15 +209,15 @@ class CalibratedClassifierCV(Classifier):
             return type(self._template()).__name__ != "FrozenEstimator"
         return bool(self.ensemble)
 
-    def _learnt(self, X: Any, codes: Array, s: Array | None, train: Array) -> Any:
+    def _learnt(self, table: Table, train: Array) -> Any:
         model = clone(self._template())
         if not any(hasattr(model, method) for method in METHODS):
             raise InvalidParameter(
                 f"CalibratedClassifierCV.estimator must have decision_function or predict_proba; {type(model).__name__} has"
                 " neither."
             )
-        weight = {} if s is None or not accepts_weight(model) else {"sample_weight": s[train]}
-        model.fit(rows_of(X, train), codes[train], **weight)
+        X, codes, options = table.rows(train)
+        model.fit(X, codes, **options)
         known = np.asarray(model.classes_)  # numbers of labels; of a frozen classifier the labels themselves
         if not (np.array_equal(known, np.arange(len(self.classes_))) or np.array_equal(known, self.classes_)):
             raise InvalidData(

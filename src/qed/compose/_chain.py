@@ -24,6 +24,7 @@ from qed.core import (
 )
 from qed.core._arrays import require_kind
 from qed.core._parts import copies_with, traits_of
+from qed.core._routing import RoutesToOne
 from qed.core._tables import is_sparse
 from qed.core._targets import as_target
 from qed.model_selection import check_cv
@@ -41,7 +42,7 @@ def beside(X: Any, columns: Array) -> Any:
     return np.hstack([X, columns])
 
 
-class _Chain:
+class _Chain(RoutesToOne):
     """What both share: the order, and models that see the targets before theirs."""
 
     def _read(self, X: Any, Y: Any) -> tuple[Any, Array]:
@@ -76,6 +77,7 @@ class _Chain:
 
     def _learn(self, X: Any, Y: Any, fit_params: dict[str, Any], method: str | None) -> None:
         owner: Any = self
+        fit_params = self._options_inside(fit_params)
         rows, target = self._read(X, Y)
         owner.order_ = np.array(self._order(target.shape[1]), dtype=np.int64)
         owner.estimators_ = []

@@ -16,6 +16,7 @@ from qed.compose._steps import models_of_codes, stacked
 from qed.core import Array, Classifier, InvalidData, InvalidParameter, Traits, clone, fitted
 from qed.core._jobs import mapped
 from qed.core._parts import accepts_weight, traits_of
+from qed.core._routing import RoutesToOne
 from qed.core._validation import stream_data
 from qed.model_selection._judge import is_classifier
 
@@ -27,7 +28,7 @@ def _tell_two_sides(model: Any, parts: list[Any]) -> str:
     return models_of_codes(model, parts, 2)
 
 
-class CodedClassifier(Classifier):
+class CodedClassifier(Classifier, RoutesToOne):
     """Several classes by classifiers of two."""
 
     if TYPE_CHECKING:  # parameters of every model that is one
@@ -46,7 +47,7 @@ class CodedClassifier(Classifier):
     )
     certificate_: CompositeCertificate = fitted("The certificates of the classifiers.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit a classifier for each column of the book.
 
         Parameters
@@ -57,6 +58,8 @@ class CodedClassifier(Classifier):
             Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
+        **fit_params : object
+            Passed to ``fit`` of the classifiers; what has one entry for each row is cut like the rows.
 
         Returns
         -------
@@ -64,12 +67,14 @@ class CodedClassifier(Classifier):
             The fitted model.
         """
         inner = self._require_classifier()
-        data = self._fit_data(X, y, sample_weight, finite=not self._traits().allow_nan)
-        self._require_weighing(inner, sample_weight)
+        options = self._options_inside({**fit_params, "sample_weight": sample_weight})
+        weight = options.pop("sample_weight", None)
+        data = self._fit_data(X, y, weight, finite=not self._traits().allow_nan)
+        self._require_weighing(inner, weight)
         self._require_two(data)
         self.classes_ = data.classes
         self.code_book_ = self._book(len(data.classes))
-        self.estimators_ = self._fitted_parts(data)
+        self.estimators_ = self._fitted_parts(data, options)
         self.certificate_ = composite_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
         return self
 
@@ -99,9 +104,9 @@ class CodedClassifier(Classifier):
         self.certificate_ = composite_certificate(known)
         return self
 
-    def _fitted_parts(self, data: FitData) -> list[Any]:
+    def _fitted_parts(self, data: FitData, extra: dict[str, Any]) -> list[Any]:
         together = getattr(self.estimator, "_fit_coded", None)  # models that find the planes of many codes at once
-        parts = None if together is None else together(data, self.code_book_)
+        parts = None if together is None or extra else together(data, self.code_book_)
         if parts is not None:
             return list(parts)
         sides = self.code_book_[np.asarray(data.y).astype(np.intp)]
@@ -109,7 +114,8 @@ class CodedClassifier(Classifier):
         def learnt(k: int) -> Any:
             used = sides[:, k] != 0
             every = bool(used.all())
-            options = {} if data.weight is None else {"sample_weight": data.weight if every else data.weight[used]}
+            options = extra if data.weight is None else {**extra, "sample_weight": data.weight}
+            options = options if every else _of_rows(options, used)
             rows = data.X if every else data.X[np.flatnonzero(used)]
             return clone(self.estimator).fit(rows, (sides[used, k] > 0).astype(np.intp), **options)
 
@@ -175,3 +181,9 @@ def answers(part: Any, X: Any) -> Array:
     if not is_classifier(part):  # a regression on 0 and 1
         return np.asarray(2.0 * said.astype(np.float64).ravel() - 1.0)
     return np.where(said > 0, 1.0, -1.0)
+
+
+def _of_rows(options: dict[str, Any], used: Any) -> dict[str, Any]:
+    """Return metadata of some rows: what has an entry for each row is cut."""
+    cut = {name: value for name, value in options.items() if getattr(value, "shape", ())[:1] == used.shape}
+    return {**options, **{name: value[used] for name, value in cut.items()}}

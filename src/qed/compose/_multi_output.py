@@ -11,6 +11,7 @@ from qed.core import KW_ONLY, Array, Classifier, InvalidData, InvalidParameter, 
 from qed.core._arrays import require_kind
 from qed.core._jobs import mapped
 from qed.core._parts import accepts_weight, copies_with, copy_columns, traits_of
+from qed.core._routing import RoutesToOne
 from qed.core._targets import as_target
 
 
@@ -36,8 +37,8 @@ def _with_weight(params: dict[str, Any], sample_weight: Any) -> dict[str, Any]:
 
 
 def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> list[Any]:
-    table = _targets(model, Y, sample_weight)
-    options = _with_weight(fit_params, sample_weight)
+    options = model._options_inside(_with_weight(fit_params, sample_weight))  # noqa: SLF001
+    table = _targets(model, Y, options.get("sample_weight"))
 
     def learnt(column: int) -> Any:
         return clone(model.estimator).fit(X, table[:, column], **options)
@@ -78,7 +79,7 @@ def _numbered(models: list[Any]) -> list[tuple[str, Any]]:
     return [(f"target {number}", model) for number, model in enumerate(models)]
 
 
-class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
+class MultiOutputRegressor(Regressor, RoutesToOne, multi_output=True, single_output=False):
     """One regressor for each column of the target.
 
     Objective
@@ -167,7 +168,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
         return _outer(super()._traits(), self.estimator)
 
 
-class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
+class MultiOutputClassifier(Classifier, RoutesToOne, multi_output=True, single_output=False):
     """One classifier for each column of the target.
 
     Objective

@@ -78,7 +78,7 @@ class OneVsRestClassifier(CodedClassifier):
 
     multilabel_: bool = fitted("Whether rows have several labels, each with a column of y.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit a classifier for each class, or for each column of a table of labels.
 
         Parameters
@@ -89,6 +89,8 @@ class OneVsRestClassifier(CodedClassifier):
             Labels, or which of k labels each row has.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
+        **fit_params : object
+            Passed to ``fit`` of the classifiers.
 
         Returns
         -------
@@ -97,9 +99,9 @@ class OneVsRestClassifier(CodedClassifier):
         """
         has = _indicator(y)
         if has is None:
-            super().fit(X, y, sample_weight)
+            super().fit(X, y, sample_weight, **fit_params)
         else:
-            self._fit_columns(X, has, sample_weight)
+            self._fit_columns(X, has, self._options_inside({**fit_params, "sample_weight": sample_weight}))
         self.multilabel_ = has is not None  # last: other columns than before make a model forget what it learnt
         return self
 
@@ -108,16 +110,17 @@ class OneVsRestClassifier(CodedClassifier):
         self.multilabel_ = False
         return self
 
-    def _fit_columns(self, X: Any, has: Array, sample_weight: Any) -> Self:
+    def _fit_columns(self, X: Any, has: Array, extra: dict[str, Any]) -> Self:
         inner = self._require_classifier()
-        data = self._fit_data(X, has[:, 0], sample_weight, finite=not self._traits().allow_nan)
-        self._require_weighing(inner, sample_weight)
+        weight = extra.pop("sample_weight", None)
+        data = self._fit_data(X, has[:, 0], weight, finite=not self._traits().allow_nan)
+        self._require_weighing(inner, weight)
         same = np.flatnonzero((has == has[0]).all(axis=0))
         if len(same):
             raise InvalidData(
                 f"Column {same[0]} of y holds only {has[0, same[0]]}: there is nothing to tell apart. Leave the column out."
             )
-        options = {} if data.weight is None else {"sample_weight": data.weight}
+        options = extra if data.weight is None else {**extra, "sample_weight": data.weight}
 
         def learnt(k: int) -> Any:
             return clone(inner).fit(data.X, has[:, k], **options)

@@ -11,6 +11,7 @@ from qed.certificates._composite import composite_certificate
 from qed.core import KW_ONLY, InvalidData, InvalidParameter, Regressor, Traits, clone, fitted, param
 from qed.core._arrays import require_kind
 from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
+from qed.core._routing import RoutesToOne
 from qed.core._targets import as_target
 
 
@@ -18,7 +19,7 @@ def _can_be_undone(model: Any, transformer: Any) -> str:
     return "" if transformer is None else models_with("transform", "inverse_transform")(model, transformer)
 
 
-class TransformedTargetRegressor(Regressor):
+class TransformedTargetRegressor(Regressor, RoutesToOne):
     """Fit on ``func(y)``, predict ``inverse_func`` of what the regressor says.
 
     Objective
@@ -42,6 +43,8 @@ class TransformedTargetRegressor(Regressor):
     >>> model.fit([[1.0], [2.0], [3.0]], np.exp([1.0, 2.0, 3.0])).predict([[4.0]]).round(3)
     array([54.598])
     """
+
+    _inside = "regressor"
 
     regressor: Any = param(None, "The regressor.")
     _: KW_ONLY
@@ -82,14 +85,12 @@ class TransformedTargetRegressor(Regressor):
             )
         self.flat_ = target.ndim == 1
         table = target.reshape(len(target), -1)
-        self._learn_transformer(table, sample_weight)
+        model = clone(self._regressor())
+        extra = self._options_inside({**fit_params, "sample_weight": sample_weight}, counts=accepts_weight(model))
+        self._learn_transformer(table, extra.get("sample_weight", sample_weight))
         changed = self._forward(table)
         if self.check_inverse:
             self._require_inverse(table, changed)
-        model = clone(self._regressor())
-        extra = dict(fit_params)
-        if sample_weight is not None and accepts_weight(model):
-            extra["sample_weight"] = sample_weight
         model.fit(X, changed[:, 0] if changed.ndim == 2 and changed.shape[1] == 1 else changed, **extra)
         self.regressor_ = model
         copy_columns(self, model)

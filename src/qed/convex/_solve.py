@@ -99,6 +99,8 @@ class Solution:
         Name of the solver; of two where the first handed over to another.
     trace : list of (int, float, float)
         Iterate number, objective and gap, each time a proof was made.
+    dtype : type
+        What the coefficients are numbers of: float32 for rows in float32, once they have been rounded.
     """
 
     w: Vector
@@ -108,6 +110,7 @@ class Solution:
     n_iter: int
     solver: str
     trace: tuple[tuple[int, float, float], ...] = ()
+    dtype: Any = np.float64
 
 
 def solve(

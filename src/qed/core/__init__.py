@@ -141,6 +141,7 @@ _FOR_USERS = {
     ),
     **dict.fromkeys(
         (
+            "as_float_array",
             "assert_all_finite",
             "check_X_y",
             "check_array",
@@ -148,8 +149,10 @@ _FOR_USERS = {
             "check_non_negative",
             "check_random_state",
             "check_scalar",
+            "check_symmetric",
             "column_or_1d",
             "has_fit_parameter",
+            "indexable",
             "resample",
             "shuffle",
             "validate_data",

@@ -2,7 +2,8 @@
 
 A part says what it wants by ``set_fit_request(sample_weight=True)``: True passes it, False does not, a name passes what goes by
 that name outside, and nothing said is an error once it is passed. A model of models of qed names its parts in
-``_routed_parts(method)``, pairs of a part and the method of it that is called; it takes whatever one of them takes.
+``_routed_parts(method)``, pairs of a part and the method of it that is called; it takes whatever one of them takes. None means
+that it takes the metadata of that method itself.
 """
 
 from __future__ import annotations
@@ -37,11 +38,17 @@ def _requests(part: Any, method: str) -> Mapping[str, Any] | None:
     return None if found is None else dict(found.requests)
 
 
+def _parts_of(part: Any, method: str) -> list[tuple[Any, str]] | None:
+    """Return who gets the metadata of a method of a model of models; None for a model that takes them itself."""
+    parts = getattr(part, "_routed_parts", None)
+    return None if parts is None else parts(method)
+
+
 def _consumed(part: Any, method: str, names: Iterable[str]) -> set[str]:
     """Return which of some names, as they are called outside, a part takes or has not decided about."""
-    parts = getattr(part, "_routed_parts", None)
-    if parts is not None:
-        return {name for one, own in parts(method) for name in _consumed(one, own, names)}
+    inside = _parts_of(part, method)
+    if inside is not None:
+        return {name for one, own in inside for name in _consumed(one, own, names)}
     asked = _requests(part, method)
     if asked is None:
         return set(part.get_metadata_routing().consumes(method, list(names)))
@@ -50,8 +57,8 @@ def _consumed(part: Any, method: str, names: Iterable[str]) -> set[str]:
 
 def routed(owner: Any, part: Any, method: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a part's method; raise for one that it has not decided about."""
-    inside = getattr(part, "_routed_parts", None)
-    for one, own in () if inside is None else inside(method):
+    inside = _parts_of(part, method)
+    for one, own in inside or ():
         routed(part, one, own, metadata)  # raises now what would otherwise be found fold by fold
     asked = None if inside is not None else _requests(part, method)
     if asked is None:
@@ -77,3 +84,20 @@ def require_taken(owner: Any, method: str, metadata: Mapping[str, Any], parts: I
             f"{title} got unexpected argument(s) {others}, which are not routed to any object: no part requested them. Call"
             f" set_{method}_request({others[0]}=True) on the part that they are for."
         )
+
+
+class RoutesToOne:
+    """Gives the metadata of ``fit`` to the one model inside: what it asks for where they are routed, else all."""
+
+    _inside = "estimator"  # name of the parameter that holds it
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]] | None:
+        return [(getattr(self, self._inside), method)] if method == "fit" else None
+
+    def _options_inside(self, metadata: Mapping[str, Any], *, counts: bool = True) -> dict[str, Any]:
+        """Return what ``fit`` of the model inside is given beside the data; weights that are not routed only if it `counts`."""
+        given = {name: value for name, value in metadata.items() if value is not None}
+        if not is_enabled():
+            return given if counts else {name: value for name, value in given.items() if name != "sample_weight"}
+        require_taken(self, "fit", given, self._routed_parts("fit") or ())
+        return routed(self, getattr(self, self._inside), "fit", given)

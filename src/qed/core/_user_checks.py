@@ -206,6 +206,52 @@ def check_consistent_length(*arrays: Any) -> None:
         raise InvalidData(f"Found input variables with inconsistent numbers of samples: {lengths}")
 
 
+def indexable(*arrays: Any) -> list[Any]:
+    """Return tables and targets of the same number of rows in a form whose rows can be picked: sparse ones by rows."""
+    check_consistent_length(*arrays)
+    return [one.tocsr() if _tables.is_sparse(one) else one if _has_rows(one) else np.array(one) for one in arrays]
+
+
+def _has_rows(one: Any) -> bool:
+    return one is None or hasattr(one, "__getitem__") or hasattr(one, "iloc")
+
+
+def as_float_array(X: Any, *, copy: bool = True, ensure_all_finite: Any = True) -> Any:
+    """Return a table as float32 or float64: as it is where it is that already, in float32 where whole numbers have 32 bits."""
+    own = getattr(X, "dtype", np.dtype(np.float64))
+    kept = own in (np.float32, np.float64)
+    goal = own if kept else np.float32 if own.kind in "uib" and own.itemsize <= 4 else np.float64
+    accepted = ("csr", "csc", "coo")
+    return check_array(
+        X,
+        accept_sparse=accepted,
+        dtype=goal,
+        copy=copy,
+        ensure_all_finite=ensure_all_finite,
+        ensure_2d=False,
+        allow_nd=True,
+    )
+
+
+def check_symmetric(
+    array: Any, *, tol: float = 1e-10, raise_warning: bool = True, raise_exception: bool = False
+) -> Any:
+    """Return a square array that is symmetric; the mean with its transpose, after a warning or an error, where it is not."""
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise InvalidData(f"array must be 2-dimensional and square. shape = {array.shape}")
+    apart = array - array.T
+    if np.max(np.abs(apart.data if _tables.is_sparse(apart) else apart), initial=0.0) <= tol:
+        return array
+    if raise_exception:
+        raise InvalidData("Array must be symmetric")
+    if raise_warning:
+        warnings.warn(
+            "Array is not symmetric, and will be converted to symmetric by average with its transpose.", stacklevel=2
+        )
+    mean = 0.5 * (array + array.T)
+    return mean.asformat(array.format) if _tables.is_sparse(array) else mean
+
+
 def check_random_state(seed: Any) -> np.random.RandomState:
     """Return a RandomState: of an integer, the one that NumPy's global functions use for None, or the one given."""
     if seed is None or seed is np.random:

@@ -24,12 +24,13 @@ from qed.core import (
 from qed.core._events import Progress
 from qed.core._jobs import mapped
 from qed.core._parts import copies_with, traits_of
+from qed.core._routing import RoutesToOne
 from qed.core._rules import Number
 from qed.core._targets import as_target
 from qed.feature_selection._importances import importances, require_model
 from qed.feature_selection._selector import Selector
 from qed.model_selection import check_cv
-from qed.model_selection._judge import Table, is_classifier, scorers_of
+from qed.model_selection._judge import groups_apart, is_classifier, score_parts, scorers_of, table_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +86,7 @@ def _step(progress: Progress, columns: Array) -> None:
     progress.step(message=f"Fitting estimator with {len(columns)} features.")
 
 
-class _Elimination(Selector):
+class _Elimination(Selector, RoutesToOne):
     """What both share: the columns that are left, and the model of them."""
 
     estimator: Any
@@ -243,6 +244,7 @@ class RFE(_Elimination):
         self
             The selector.
         """
+        fit_params = self._options_inside(fit_params)
         rows, target = self._read(X, y)
         least = self._least(rows.shape[1])
         with Progress("RFE", verbose=self.verbose) as progress:
@@ -361,17 +363,20 @@ class RFECV(_Elimination):
                 UserWarning,
                 stacklevel=2,
             )
-        table, scorer = Table(rows, target, dict(fit_params)), self._scorer()
+        fit_params, groups = groups_apart(fit_params, groups)
+        scorer = self._scorer()
+        table = table_for(self, self.estimator, rows, target, fit_params, {"score": scorer})
         pairs = list(check_cv(self.cv, target, classifier=is_classifier(self.estimator)).split(rows, target, groups))
         least = min(self.min_features_to_select, p)
 
         def judged(pair: Any) -> list[tuple[int, float, Array]]:
             part, goal, extra = table.rows(pair[0])
             held, truth, _ = table.rows(pair[1])
+            options = table.score_options(pair[1]).get("score", {})
             found: list[tuple[int, float, Array]] = []
 
             def seen(model: Any, columns: Array, ranking: Array) -> None:
-                found.append((len(columns), float(scorer(model, held[:, columns], truth)), ranking.copy()))
+                found.append((len(columns), float(scorer(model, held[:, columns], truth, **options)), ranking.copy()))
 
             eliminate(self.estimator, part, goal, extra, least, self.step, self.importance_getter, seen)
             return found[::-1]
@@ -394,7 +399,7 @@ class RFECV(_Elimination):
                     self.estimator,
                     rows,
                     target,
-                    fit_params,
+                    dict(table.extra),
                     best,
                     self.step,
                     self.importance_getter,
@@ -402,6 +407,11 @@ class RFECV(_Elimination):
                 )
             )
         return self
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]] | None:
+        if method != "fit":
+            return None
+        return [(self.estimator, "fit"), *score_parts(self.estimator, {"score": self._scorer()}).values()]
 
     def _scorer(self) -> Any:
         scorers, several = scorers_of(self.estimator, self.scoring)

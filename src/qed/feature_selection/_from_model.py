@@ -11,13 +11,14 @@ from qed.certificates import CompositeCertificate  # noqa: TC001  (names the typ
 from qed.certificates._composite import composite_certificate
 from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, NotFitted, Traits, clone, fitted, param
 from qed.core._parts import copies_with, copy_columns, traits_of
+from qed.core._routing import RoutesToOne
 from qed.feature_selection._importances import importances, require_model
 from qed.feature_selection._selector import Selector
 
 ABOVE_ZERO = 1e-5  # coefficients that an l1 penalty left at zero, up to what a solver leaves there
 
 
-class SelectFromModel(Selector):
+class SelectFromModel(Selector, RoutesToOne):
     """Keep the columns whose coefficients or importances in a model are large.
 
     Objective
@@ -85,7 +86,7 @@ class SelectFromModel(Selector):
         self._begin(X)
         if not self.prefit:
             self.estimator_ = clone(self.estimator)
-            self.estimator_.fit(X, y, **fit_params)
+            self.estimator_.fit(X, y, **self._options_inside(fit_params))
         return self._end()
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from qed.core._jobs import mapped
 from qed.core._rules import Choice, Number
 from qed.feature_selection._selector import Selector
 from qed.model_selection import check_cv
-from qed.model_selection._judge import Table, is_classifier, judge, scorers_of
+from qed.model_selection._judge import Table, groups_apart, is_classifier, judge, score_parts, scorers_of, table_for
 from qed.model_selection._shared import columns_together
 from qed.model_selection._subset import countable
 
@@ -160,8 +161,9 @@ class SequentialFeatureSelector(Selector, min_samples=2):
 
     def _judge(self, X: Any, y: Any, params: dict[str, Any]) -> Any:
         """Return a function of sets of columns that gives their mean scores."""
-        folds, scorer = self._folds(X, y), self._scorer()
-        table = Table(X, countable(y), dict(params))
+        params, groups = groups_apart(params, None)
+        folds, scorer = self._folds(X, y, groups), self._scorer()
+        table = table_for(self, self.estimator, X, countable(y), params, {"score": scorer})
         together = columns_together(self.estimator, table, folds, scorer)
 
         def fitted_score(columns: list[int]) -> float:
@@ -176,10 +178,15 @@ class SequentialFeatureSelector(Selector, min_samples=2):
 
         return score
 
-    def _folds(self, X: Any, y: Any) -> list[Any]:
+    def _folds(self, X: Any, y: Any, groups: Any) -> list[Any]:
         """Return the folds, the same for every set."""
         y = countable(y)
-        return list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y))
+        return list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y, groups))
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]] | None:
+        if method != "fit":
+            return None
+        return [(self.estimator, "fit"), *score_parts(self.estimator, {"score": self._scorer()}).values()]
 
     def _scorer(self) -> Any:
         scorers, several = scorers_of(self.estimator, self.scoring)
@@ -192,7 +199,7 @@ class SequentialFeatureSelector(Selector, min_samples=2):
 
     def _scored(self, table: Table, columns: list[int], pair: Any, scorer: Any) -> float:
         """Fit a copy of the model on some columns of the training rows, and score it."""
-        part = Table(table.X[:, columns], table.y, table.extra)
+        part = replace(table, X=table.X[:, columns])
         one = judge(
             self.estimator, part, pair, {}, {"score": scorer}, error_score="raise", with_train=False, keep=False
         )

@@ -23,7 +23,9 @@ class LinearClassifier(Classifier, sparse=True):
         "Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising", length="at least 2"
     )
     coef_: Array = fitted(
-        "Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class.", shape="(k or 1, p)"
+        "Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class.",
+        dtype="float",
+        shape="(k or 1, p)",
     )
     intercept_: Array = fitted(
         "Intercepts, one for each row of ``coef_``; zeros without an intercept.", shape="(k or 1,)"

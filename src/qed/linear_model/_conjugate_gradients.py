@@ -20,7 +20,7 @@ from qed.certificates import Fingerprint
 from qed.designs import Dense, Sparse, Standardised
 from qed.linear_model._dual import certified
 from qed.linear_model._quadratic import UNIT
-from qed.linear_model._solve import Fit, Proof
+from qed.linear_model._solve import Fit, Proof, in_single
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,6 +125,7 @@ def from_products(
     max_iter: int,
     start: Array | None,
     progress: Progress,
+    single: float | None = None,
 ) -> tuple[Fit, int]:
     """Iterate until the gap is within ``tol`` of the null model's objective; return the fit and the number of steps.
 
@@ -159,12 +160,15 @@ def from_products(
                 break
     except KeyboardInterrupt:
         outcome = "interrupted"
-    fit = _certified(problem, penalty, state.v + penalty.prior, float(np.sum(null)), state.condition)
+    null_objective, condition = float(np.sum(null)), state.condition
+    fit = in_single(
+        lambda w: _certified(problem, penalty, w, null_objective, condition), state.v + penalty.prior, single
+    )
     return replace(fit, outcome=outcome), steps
 
 
 def from_wide_products(
-    wide: Wide, penalty: Penalty, *, tol: float, max_iter: int, progress: Progress
+    wide: Wide, penalty: Penalty, *, tol: float, max_iter: int, progress: Progress, single: float | None = None
 ) -> tuple[Fit, int]:
     """Iterate on the dual until what is left of its equations is the gap asked for; all strengths must be positive."""
     rhs = wide.balanced(wide.y - (wide.dot(penalty.prior) if np.any(penalty.prior) else 0.0))
@@ -194,6 +198,8 @@ def from_wide_products(
     known = replace(wide, length=1.001 * float(size))
     condition = float(np.sqrt(known.length**2 / np.min(penalty.alpha) + 1))
     fit, _ = certified(known, penalty, rhs, wide.balanced(a), condition)
+    if single is not None:
+        fit = in_single(lambda w: certified(known, penalty, rhs, wide.balanced(a), condition, w)[0], fit.w, single)
     return replace(fit, outcome=outcome, solver="dual conjugate gradients"), steps
 
 

@@ -13,7 +13,7 @@ from qed.linear_model._linear import predict_linear
 class SingleTarget(Regressor, sparse=True):
     """A regressor of one target that is linear in the columns, without classical standard errors."""
 
-    coef_: Array = fitted("Coefficients, shape (p,).", shape="(p,)")
+    coef_: Array = fitted("Coefficients, shape (p,).", dtype="float", shape="(p,)")
     intercept_: float = fitted("Intercept.")
 
     def predict(self, X: Any) -> Array:

@@ -22,7 +22,7 @@ from qed.designs import Dense, design
 from qed.linear_model._factors import CONDITION_LIMIT
 from qed.linear_model._kernels import cholesky, solve_lower, solve_lower_t
 from qed.linear_model._quadratic import UNIT
-from qed.linear_model._solve import DIGITS, Fit, Proof
+from qed.linear_model._solve import DIGITS, Fit, Proof, in_single
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,17 +111,17 @@ class Wide:
         return self.design.adjoint_product(self.root * a, self.mean_x)
 
 
-def from_rows(wide: Wide, penalty: Penalty, products: Array | None = None) -> Fit:
+def from_rows(wide: Wide, penalty: Penalty, products: Array | None = None, *, single: float | None = None) -> Fit:
     """Solve by the products of rows; where those are too singular, by the singular values of the design itself.
 
-    ``products``, if they are known already, are overwritten.
+    ``products``, if they are known already, are overwritten. ``single`` is the tolerance of `in_single`.
     """
     K = wide.products() if products is None else products
     wide = replace(wide, length=1.001 * float(np.sqrt(np.trace(K))))
     rhs = wide.balanced(wide.y - (wide.dot(penalty.prior) if np.any(penalty.prior) else 0.0))
     systems = _factorise(wide, K, penalty)
     if systems is None:
-        return _by_singular_values(wide, penalty, rhs)
+        return _by_singular_values(wide, penalty, rhs, single)
     a, left = np.zeros_like(rhs), rhs
     condition = max(system.condition for system in systems)
     for rounds in range(1, 5):  # each round wins the digits that the products of float32 rows, or their condition, lost
@@ -131,10 +131,13 @@ def from_rows(wide: Wide, penalty: Penalty, products: Array | None = None) -> Fi
         fit, left = certified(wide, penalty, rhs, a, condition)
         is_close = fit.proof.gap - fit.proof.rounding <= 1e-13 * fit.proof.null_objective
         if is_close and (rounds > 1 or condition**2 * UNIT <= DIGITS):
-            return fit
-    if fit.proof.gap <= 1e-10 * fit.proof.null_objective:
+            break
+    else:
+        if fit.proof.gap > 1e-10 * fit.proof.null_objective:
+            return _by_singular_values(wide, penalty, rhs, single)
+    if single is None:
         return fit
-    return _by_singular_values(wide, penalty, rhs)
+    return in_single(lambda w: certified(wide, penalty, rhs, a, condition, w)[0], fit.w, single)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,11 +195,16 @@ def _largest_eigenvalue(K: Array) -> float:
     return size
 
 
-def certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: float) -> tuple[Fit, Array]:
-    """Certify the coefficients that ``a`` stands for, and return what is left of its equations."""
+def certified(
+    wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: float, stored: Array | None = None
+) -> tuple[Fit, Array]:
+    """Certify the coefficients that ``a`` stands for, or those ``stored`` in their place; return what is left of its equations."""
     n, p = wide.X.shape
-    step = wide.adjoint(a)
-    w = penalty.prior + step
+    w = penalty.prior + wide.adjoint(a)
+    moved = (
+        0.0 if stored is None else np.linalg.norm(stored - w, axis=0)
+    )  # the gap is that in X̃w plus alpha times this squared
+    w = w if stored is None else stored
     r = wide.y - wide.dot(w)
     mean_r = wide.mean(r)
     b = wide.mean_y - wide.mean_x @ w + mean_r
@@ -207,8 +215,8 @@ def certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: flo
     doubt_r = (p + 8) * UNIT * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
     doubt_w = (n + 8) * UNIT * wide.length * np.linalg.norm(a, axis=0) + UNIT * np.linalg.norm(w, axis=0)
     size = np.where(penalty.alpha > 0, np.linalg.norm(left, axis=0), np.linalg.norm(r, axis=0))
-    exact_gap = size**2
-    gap = (size + doubt_r) ** 2 + penalty.alpha * doubt_w**2
+    exact_gap = size**2 + penalty.alpha * moved**2
+    gap = (size + doubt_r) ** 2 + penalty.alpha * (moved + doubt_w) ** 2
     squares = np.einsum("nm,nm->m", r, r)
     whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
     proof = Proof(
@@ -224,7 +232,7 @@ def certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: flo
     return Fit(w, b, squares, proof, "dual cholesky"), left
 
 
-def _by_singular_values(wide: Wide, penalty: Penalty, rhs: Array) -> Fit:
+def _by_singular_values(wide: Wide, penalty: Penalty, rhs: Array, single: float | None) -> Fit:
     """Solve from the singular values of a centred copy: dependent rows, or a penalty too weak to hold them apart."""
     n, p = wide.X.shape
     require_memory(4 * 8 * n * p, f"Centring and decomposing dependent rows of a {n} x {p} design", "Raise alpha.")
@@ -236,7 +244,7 @@ def _by_singular_values(wide: Wide, penalty: Penalty, rhs: Array) -> Fit:
     seen = U.T @ rhs
     w = penalty.prior + Vt.T @ (seen * sigma[:, None] / (sigma[:, None] ** 2 + penalty.alpha))
     shortest = np.sqrt(np.min(np.einsum("np,np->p", Z, Z), initial=np.inf, where=np.any(Z, axis=0)))
-    return _judged(wide, penalty, rhs, U, sigma, Vt, w, float(shortest))
+    return in_single(lambda w: _judged(wide, penalty, rhs, U, sigma, Vt, w, float(shortest)), w, single)
 
 
 def _judged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -37,7 +38,7 @@ def coefficient_table(model: Any, level: float, *, alpha: Any, intercept: bool) 
             " so an interval around them would not cover the truth as often as it says. Use LinearRegression."
         )
         raise InvalidData(msg)
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < level < 1):
         msg = f"level must be a number between 0 and 1, such as 0.95, got {level!r}."
         raise InvalidParameter(msg)
     moments = model.__dict__.get("moments_")

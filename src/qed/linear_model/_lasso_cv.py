@@ -52,7 +52,7 @@ class CrossValidatedRegression(Regressor, sparse=True):
         nan=True,
         answers=False,
     )
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", dtype="float", shape="(p,) or (m, p)")
     intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
     dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.", low=0, answers=False)
     n_iter_: int = fitted("Working sets that the last fit solved for.", low=0, answers=False)

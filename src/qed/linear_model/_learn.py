@@ -62,6 +62,10 @@ class Settings:
     prior: Any = None  # None, or an array (p,) or (m, p)
     threads: int | None = None  # None means the current setting
 
+    def single(self, dtype: Any) -> float | None:
+        """Return the tolerance within which coefficients are rounded to float32, as rows are; None for rows in float64."""
+        return float(self.tol) if dtype == np.float32 else None
+
     def penalty(self, p: int, m: int) -> Penalty:
         """Translate public parameters to one strength and one centre for each target."""
         alpha = np.asarray(self.alpha, dtype=np.float64)
@@ -145,7 +149,7 @@ def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Setting
         require_range(ArraySource(wide.X, wide.plain_y, wide.weight), seen, centred=settings.intercept)
         penalty = settings.penalty(wide.X.shape[1], wide.y.shape[1])
         require_prior(penalty, seen)
-        fit = from_rows(wide, penalty, products)
+        fit = from_rows(wide, penalty, products, single=settings.single(wide.X.dtype))
     _store(model, fit, settings, seen, flat=flat)
 
 
@@ -240,7 +244,8 @@ def relearn(
     if settings.prior is not None:
         require_prior(penalty, seen)
     with one_blas_thread(moments.scatter.size):
-        fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
+        single = None if source is None else settings.single(source.schema.dtype)
+        fit = from_moments(moments, penalty, intercept=settings.intercept, source=source, single=single)
     _store(model, fit, settings, seen, flat=flat, outcome=outcome, moments=moments)
 
 
@@ -261,7 +266,9 @@ def _iterate(
     limit = settings.max_iter or max(1000, 10 * min(n, p))
     steps = int(min(limit, budget))
     with Progress(type(model).__name__, steps, verbose=settings.verbose) as progress:
-        options: dict[str, Any] = {"tol": settings.tol, "max_iter": steps, "progress": progress}
+        options: dict[str, Any] = {
+            "tol": settings.tol, "max_iter": steps, "progress": progress, "single": settings.single(X.dtype)
+        }  # fmt: skip
         if n < p and start is None and np.all(penalty.alpha > 0):
             wide = Wide.of(X, y, weight, intercept=settings.intercept)
             seen = fingerprint(X, y, weight)
@@ -312,7 +319,7 @@ def _store(
 ) -> None:
     proof = fit.proof
     require_finite_objective(type(model).__name__, proof.objective, proof.null_objective, proof.gap)
-    model.coef_ = np.ascontiguousarray(fit.w[:, 0] if flat else fit.w.T)
+    model.coef_ = np.ascontiguousarray(fit.w[:, 0] if flat else fit.w.T, dtype=fit.dtype)
     if settings.intercept:
         model.intercept_ = float(fit.b[0]) if flat else fit.b
     else:

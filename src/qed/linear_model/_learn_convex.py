@@ -183,6 +183,8 @@ def learn_rows(
     ):
         begin = None if start is None else from_model(problem, start)
         solution = solve(problem, chosen, tol=options.tol, max_iter=options.max_iter, progress=progress, start=begin)
+    if rows.X.dtype == np.float32:
+        solution = in_single(problem, solution, options.tol)
     if declared.outcome is not None:
         solution = replace(solution, outcome=declared.outcome(solution, problem))
     # whoever verifies finds a dual point of a curved loss near its optimum; further away the proof is what was found here, and
@@ -191,6 +193,23 @@ def learn_rows(
     is_found = declared.loss.traits.has_curvature and is_plain and solution.outcome == "solved"
     dual = None if is_found or not solution.gap.u.size else solution.gap.u
     store(model, solution, problem, unit=declared.unit, rows=rows, options=options, dual=dual)
+
+
+def in_single(problem: Problem, solution: Solution, tol: float) -> Solution:
+    """Return the solution with coefficients rounded to float32, as the rows are, and proved again there.
+
+    Where rounding would leave the tolerance unmet that was met, it keeps the digits that it has.
+    """
+    with np.errstate(over="ignore"):
+        short = solution.w.astype(np.float32)
+    if not np.isfinite(short).all():
+        return solution
+    w, target = short.astype(np.float64), tol * problem.null_objective
+    u = solution.gap.u if solution.gap.u.size else None
+    gap = problem.certify(w, solution.b, u, target=target)
+    if gap.value > max(target, solution.gap.value):
+        return solution
+    return replace(solution, w=w, gap=gap, dtype=np.float32)
 
 
 def from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] | None:
@@ -223,7 +242,7 @@ def store(
     require_finite_objective(type(model).__name__, unit * gap.objective, unit * problem.null_objective)
     if problem.centre is not None:
         b = b - problem.centre @ w
-    model.coef_ = np.ascontiguousarray(w.T)
+    model.coef_ = np.ascontiguousarray(w.T, dtype=solution.dtype)
     model.intercept_ = float(b) if np.ndim(b) == 0 else np.asarray(b)
     model.n_iter_ = solution.n_iter
     model.solver_used_ = solution.solver

@@ -29,7 +29,7 @@ def _have_its_columns(model: Any, moments: Moments) -> str:
 class Solved(Regressor, sparse=True, multi_output=True):
     """A regressor whose coefficients solve a least-squares problem."""
 
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", dtype="float", shape="(p,) or (m, p)")
     intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
     rank_: int = fitted(
         "Directions in which the fit is determined by more than rounding. Without a penalty the numerical rank of the design,"

@@ -183,7 +183,8 @@ def fit_classes(
             model.coef_ = np.atleast_2d(model.coef_)
             level = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
             if constant is not None:
-                model.coef_, level = np.ascontiguousarray(model.coef_[:, :-1]), constant * model.coef_[:, -1]
+                level = constant * model.coef_[:, -1].astype(np.float64)
+                model.coef_ = np.ascontiguousarray(model.coef_[:, :-1])
             model.intercept_ = level if options.intercept or constant is not None else np.zeros(len(model.coef_))
             model.n_iter_ = np.atleast_1d(np.asarray(model.n_iter_, dtype=np.int32))
     if model.certificate_.outcome == "separable":

@@ -66,7 +66,7 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
     verbose: NonNegativeInt = VERBOSE
     strict: bool = STRICT
 
-    coef_: Array = fitted("Coefficients, shape (p,).", shape="(p,)")
+    coef_: Array = fitted("Coefficients, shape (p,).", dtype="float", shape="(p,)")
     intercept_: float = fitted("Intercept.")
     n_iter_: int = fitted("Steps that the solver took.", low=0, answers=False)
     solver_used_: str = fitted("How the coefficients were found.", answers=False)

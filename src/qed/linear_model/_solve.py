@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from qed.linear_model._residuals import ResidualsOf
 from qed.linear_model._triangle import TriangleOf, solve_triangle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from qed.data import Moments, Source
@@ -61,14 +63,36 @@ class Fit:
     proof: Proof
     solver: str
     outcome: str = "solved"
+    dtype: Any = np.float64  # of the coefficients, which are numbers of that type
 
 
-def from_moments(moments: Moments, penalty: Penalty, *, intercept: bool, source: Source | None) -> Fit:
-    """Solve least squares from its statistic; with ``source`` the rows can be read again if that is worth it."""
+def in_single(certify: Callable[[Array], Fit], w: Array, tol: float | None) -> Fit:
+    """Certify coefficients of float32 rows rounded to float32, as they will be stored; unrounded where that costs ``tol``.
+
+    ``tol`` is a gap relative to the null model's objective, or None for rows in float64. The objective is quadratic, so that
+    rounding raises it by about the square of what it moves the scores by.
+    """
+    if tol is not None:
+        with np.errstate(over="ignore"):
+            short = w.astype(np.float32)
+        if np.isfinite(short).all():
+            fit = certify(short.astype(np.float64))
+            if fit.proof.gap <= tol * fit.proof.null_objective:
+                return replace(fit, dtype=np.float32)
+    return certify(w)
+
+
+def from_moments(
+    moments: Moments, penalty: Penalty, *, intercept: bool, source: Source | None, single: float | None = None
+) -> Fit:
+    """Solve least squares from its statistic; with ``source`` the rows can be read again if that is worth it.
+
+    ``single`` is the tolerance of `in_single`.
+    """
     quadratic = Quadratic.of(moments, intercept=intercept)
     rows = _Rows(source, quadratic) if source is not None else None
     w, judges, solver = _solve(quadratic, penalty, rows, moments.rows)
-    return _certified(quadratic, penalty, rows, judges, w, solver)
+    return in_single(lambda w: _certified(quadratic, penalty, rows, judges, w, solver), w, single)
 
 
 @dataclass(frozen=True, eq=False)

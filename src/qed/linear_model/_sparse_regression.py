@@ -32,7 +32,7 @@ def require_targets(model: Regressor, y: Array) -> None:
 class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
     """A regressor whose penalty makes coefficients zero."""
 
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", dtype="float", shape="(p,) or (m, p)")
     intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
     dual_gap_: float | Array = fitted(
         "Bound on objective minus optimum, as in the certificate.", low=0, shape="(m,)", answers=False

@@ -7,6 +7,7 @@ probabilities of all classes but the reference.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ SINGULAR = (
 
 def wald_table(model: Any, level: float, X: Any, sample_weight: Any) -> CoefficientTable:
     """Return the table of a fit without a penalty; raise in words where it would not be valid."""
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < level < 1):
         raise InvalidParameter(f"level must be a number between 0 and 1, such as 0.95, got {level!r}.")
     if np.isfinite(model.C) and model.penalty is not None:
         refused_table(model)

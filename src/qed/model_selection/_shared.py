@@ -79,7 +79,8 @@ def columns_together(
     NaN stands for sets that must be fitted one by one.
     """
     hook, measure = getattr(estimator, "_predict_columns", None), _measure(estimator, scorer)
-    if hook is None or measure is None or set(table.extra) - {"sample_weight"} or table.y is None:
+    plain = not set(table.extra) - {"sample_weight"} and not any(table.for_scores.values())
+    if hook is None or measure is None or table.y is None or not plain:
         return None
     predict = hook(table.X, table.y, table.extra.get("sample_weight"), folds)
     if predict is None:

@@ -13,15 +13,17 @@ from qed.core import KW_ONLY, Array, Classifier, InvalidData, InvalidParameter, 
 from qed.core._delegated import Delegated
 from qed.core._jobs import mapped
 from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
+from qed.core._routing import RoutesToOne, is_enabled, routed
 from qed.metrics import get_scorer
 from qed.metrics._scorers import response
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import require_folds
+from qed.model_selection._judge import Table
 from qed.model_selection._random_splits import StratifiedShuffleSplit
 from qed.model_selection._subset import countable, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 METHODS = ("predict_proba", "decision_function")
 Method = Literal["auto", "predict_proba", "decision_function"]
@@ -35,7 +37,7 @@ def _tells_two_labels(model: Any, inner: Any) -> str:
     )
 
 
-class ThresholdModel(Classifier, multi_class=False):
+class ThresholdModel(Classifier, RoutesToOne, multi_class=False):
     """What both share: a classifier inside, and the label of the positive class where its score reaches a threshold."""
 
     if TYPE_CHECKING:  # declared by each of them, in the order of its own constructor
@@ -54,11 +56,10 @@ class ThresholdModel(Classifier, multi_class=False):
                 " Pass an instance, such as LogisticRegression()."
             )
 
-    def _learnt(self, X: Any, y: Any, weight: Any, rows: Any = None) -> Any:
-        model = clone(self.estimator)
-        if rows is not None:
-            X, y, weight = rows_of(X, rows), rows_of(y, rows), None if weight is None else weight[rows]
-        return model.fit(X, y, **({} if weight is None or not accepts_weight(model) else {"sample_weight": weight}))
+    def _learnt(self, X: Any, y: Any, options: Mapping[str, Any], rows: Any = None) -> Any:
+        table = Table(X, y, options)
+        X, y, options = (X, y, options) if rows is None else table.rows(rows)
+        return clone(self.estimator).fit(X, y, **options)
 
     def _scores(self, model: Any, X: Any, positive: Any) -> tuple[Array, Any]:
         """Return the score of each row for the positive label, and that label."""
@@ -136,7 +137,7 @@ class FixedThresholdClassifier(ThresholdModel):
     estimator_: Any = fitted("The fitted classifier.", check=_tells_two_labels)
     certificate_: CompositeCertificate = fitted("The certificate of the classifier.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -147,6 +148,8 @@ class FixedThresholdClassifier(ThresholdModel):
             Labels of two classes.
         sample_weight : array-like of shape (n,), optional
             How often each row counts, for classifiers that can count.
+        **params : object
+            Passed to ``fit`` of the classifier.
 
         Returns
         -------
@@ -155,8 +158,9 @@ class FixedThresholdClassifier(ThresholdModel):
         """
         self._validate_params()
         self._require_classifier()
-        data = self._fit_data(X, y, sample_weight)
-        self.estimator_ = self._learnt(countable(X), countable(y), data.weight)
+        weight = self._fit_data(X, y, sample_weight).weight
+        options = self._options_inside({**params, "sample_weight": weight}, counts=accepts_weight(self.estimator))
+        self.estimator_ = self._learnt(countable(X), countable(y), options)
         self.certificate_ = composite_certificate([("estimator", self.estimator_)])
         copy_columns(self, self.estimator_)
         return self
@@ -243,7 +247,7 @@ class TunedThresholdClassifierCV(ThresholdModel):
     )
     certificate_: CompositeCertificate = fitted("The certificate of the classifier.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier, and choose the threshold on rows left out.
 
         Parameters
@@ -254,6 +258,9 @@ class TunedThresholdClassifierCV(ThresholdModel):
             Labels of two classes.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: for the classifier, and in scores that can count.
+        **params : object
+            Passed to ``fit`` of the classifier, and to the score where metadata are routed; what has one entry for each row is cut
+            like the rows.
 
         Returns
         -------
@@ -264,27 +271,30 @@ class TunedThresholdClassifierCV(ThresholdModel):
         self._require_classifier()
         given, score, positive = self._goal()
         data = self._fit_data(X, y, sample_weight)
-        X, y, weight = countable(X), np.asarray(countable(y)).ravel(), data.weight
+        X, y = countable(X), np.asarray(countable(y)).ravel()
+        metadata = {**{name: countable(value) for name, value in params.items()}, "sample_weight": data.weight}
+        options = self._options_inside(metadata, counts=accepts_weight(self.estimator))
+        scored = Table(X, y, self._score_options(metadata))
         if len(data.classes) < 2:
             raise InvalidData("TunedThresholdClassifierCV needs rows of two classes, and y has one class.")
         if self._is_prefit():
             models, pairs = [self.estimator], [(None, np.arange(len(y)))]
         else:
             pairs = self._pairs(X, y, data.y.astype(np.intp))
-            models = list(mapped(lambda pair: self._learnt(X, y, weight, pair[0]), pairs, self.n_jobs))
+            models = list(mapped(lambda pair: self._learnt(X, y, options, pair[0]), pairs, self.n_jobs))
         curves = []
         for model, (_, test) in zip(models, pairs, strict=True):
             said, label = self._scores(model, rows_of(X, test), positive)
             at = between(said.min(), said.max(), given) if isinstance(given, int) else given
             classes = np.asarray(model.classes_)
             other = classes[0] if label == classes[1] else classes[1]
-            own = None if weight is None else weight[test]
-            curves.append((at, [score(y[test], np.where(said >= one, label, other), own) for one in at]))
+            _, truth, own = scored.rows(test)
+            curves.append((at, [score(truth, np.where(said >= one, label, other), own) for one in at]))
         self._choose(curves, given)
         if self._is_prefit():
             self.estimator_ = self.estimator
         else:
-            self.estimator_ = self._learnt(X, y, weight) if self.refit else models[0]
+            self.estimator_ = self._learnt(X, y, options) if self.refit else models[0]
         self.certificate_ = composite_certificate([("estimator", self.estimator_)])
         copy_columns(self, self.estimator_)
         return self
@@ -303,8 +313,22 @@ class TunedThresholdClassifierCV(ThresholdModel):
         self.best_threshold_, self.best_score_ = float(given[best]), float(mean[best])
         self.cv_results_ = {"thresholds": given, "scores": mean}
 
-    def _goal(self) -> tuple[Any, Callable[[Array, Array, Any], float], Any]:
-        """Return the thresholds, a function of true labels, predictions and weights that is largest at the best, and its label."""
+    def _scorer(self) -> Any:
+        return get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]] | None:
+        return [(self.estimator, "fit"), (self._scorer(), "score")] if method == "fit" else None
+
+    def _score_options(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return what scores are given beside labels: what they ask for, or weights where they can count."""
+        given = {name: value for name, value in metadata.items() if value is not None}
+        if is_enabled():
+            return routed(self, self._scorer(), "score", given)
+        counts = accepts_weight(self._scorer(), "_score_func")
+        return {name: value for name, value in given.items() if name == "sample_weight" and counts}
+
+    def _goal(self) -> tuple[Any, Callable[[Array, Array, Mapping[str, Any]], float], Any]:
+        """Return the thresholds, a function of true labels, predictions and options that is largest at the best, and its label."""
         given = self.thresholds
         if isinstance(given, Integral) and not isinstance(given, bool) and int(given) >= 1:
             given = int(given)
@@ -315,7 +339,7 @@ class TunedThresholdClassifierCV(ThresholdModel):
                     f"TunedThresholdClassifierCV.thresholds must be a whole number >= 1 or a list of numbers, got"
                     f" {self.thresholds!r}."
                 )
-        scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+        scorer = self._scorer()
         function = getattr(scorer, "_score_func", None)
         if function is None or getattr(scorer, "_response_method", None) != "predict":
             raise InvalidParameter(
@@ -323,10 +347,8 @@ class TunedThresholdClassifierCV(ThresholdModel):
                 f" 'balanced_accuracy', or make_scorer of such a score); got {self.scoring!r}."
             )
         sign, options = scorer._sign, scorer._kwargs  # noqa: SLF001
-        counts = accepts_weight(scorer, "_score_func")
 
-        def score(truth: Array, predicted: Array, weight: Any) -> float:
-            extra = {"sample_weight": weight} if weight is not None and counts else {}
+        def score(truth: Array, predicted: Array, extra: Mapping[str, Any]) -> float:
             return float(sign * function(truth, predicted, **options, **extra))
 
         return given, score, options.get("pos_label")

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.report._contributions import contributions_section
+from qed.report._effects import effects_section
 from qed.report._figures import predicted_against_actual
 from qed.report._format_numbers import amount, interval, percent, said
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._report import Report
-from qed.report._study_classes import class_by_class, threshold_choice
+from qed.report._study_classes import class_by_class, class_densities, threshold_choice
 from qed.report._study_details import columns, making, tried
 from qed.report._study_figures import (
     Whisker,
     area_curves,
     confusion,
-    effect_curves,
     histogram,
     reliability,
     whiskers,
 )
-from qed.report._svg import SMALL
 from qed.study._judge import TOP
 from qed.study._weights import weights
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from qed.certificates import Certificate
     from qed.study import Study
+    from qed.study._judge import HeldOut
 
     Vector = NDArray[np.float64]
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 MOST_DOTS = 600
 MOST_ROWS = 12
 MOST_FAMILIES = 7
+MOST_WORST = 5
+MOST_CLASSES = 12  # of a confusion matrix whose names and numbers can be read
 NEARLY_ZERO = 0.05  # of R²: the mean of some rows is not quite that of others
 
 
@@ -78,7 +80,8 @@ def study_report(
         class_by_class(study),
         _what_matters(study),
         contributions_section(study),
-        _effects(study),
+        effects_section(study),
+        class_densities(study),
         _where_it_fails(study),
         _proof(study),
         tried(study),
@@ -231,11 +234,16 @@ def _first_figure(study: Study) -> tuple[Figure, ...]:
     k = len(target.labels)
     counts = np.zeros((k, k), np.int64)
     np.add.at(counts, (held.actual.astype(int), held.predicted.astype(int)), 1)
+    mistakes = counts.sum(axis=0) + counts.sum(axis=1) - 2 * np.diag(counts)
+    drawn = sorted(np.argsort(-mistakes, kind="stable")[:MOST_CLASSES].tolist())
     svg = confusion(
-        counts, list(target.labels), description=f"Grid of true against predicted classes for {len(held.actual)} rows"
+        counts[np.ix_(drawn, drawn)],
+        [str(target.labels[at]) for at in drawn],
+        description=f"Grid of true against predicted classes for {len(held.actual)} rows",
     )
+    few = f" Of {k} classes the {len(drawn)} with most mistakes are shown." if len(drawn) < k else ""
     return (Figure(svg, f"The {len(held.actual):,} rows that were kept aside: a line for each true class, a column for each answer."
-                        " Blue is right, orange is a mistake."),)  # fmt: skip
+                        f" Blue is right, orange is a mistake.{few}"),)  # fmt: skip
 
 
 def _how_sure(study: Study) -> Section | None:
@@ -416,40 +424,6 @@ def _what_matters(study: Study) -> Section:
     return Section("Which columns matter?", figures=tuple(figures), table=table)
 
 
-def _effects(study: Study) -> Section | None:
-    """Draw how the prediction moves with the leading columns, all on one scale."""
-    found = study.held_out.effects
-    if not found:
-        return None
-    target = study.sheet.target
-    low = min(float(one.answers.min()) for one in found)
-    high = max(float(one.answers.max()) for one in found)
-    room = 0.08 * (high - low) or 1.0
-    is_number = target.task == "regression"
-    unit = f", {target.unit}" if target.unit else ""
-    title = f"prediction{unit}" if is_number else f"probability of “{target.labels[1]}”"
-    units = {column.name: column.unit for column in study.sheet.columns}
-    figures = []
-    for one in found:
-        words = f"{title} for each {one.name}"
-        if one.labels:
-            rows: list[Whisker] = [
-                (name, value, value, value, 0) for name, value in zip(one.labels, one.answers.tolist(), strict=True)
-            ]
-            svg = whiskers(rows, label=title, description=words, span=(low - room, high + room), width=SMALL)
-        else:
-            name = one.name.removesuffix(f"_{units[one.name]}") + (f", {units[one.name]}" if units[one.name] else "")
-            svg = effect_curves(
-                one.places, one.answers, (low - room, high + room), label=name, title=title, description=words
-            )
-        figures.append(Figure(svg, "", title=one.name))
-    caution = (
-        "What the model would say on average if everything else stayed as it is and only this column changed, all on one scale."
-        " This is how the model reasons, and not what would happen if somebody changed the column in the world."
-    )
-    return Section("How does the prediction move?", figures=tuple(figures), words=(caution,))
-
-
 def _where_it_fails(study: Study) -> Section | None:
     held = study.held_out
     if not held.groups:
@@ -477,22 +451,53 @@ def _where_it_fails(study: Study) -> Section | None:
         ),
         "The groups of held-out rows on which it errs most. Orange where the whole 95\u202f% interval lies beyond the dashed line.",
     )
-    table = None
-    if is_number:
-        worst = np.argsort(-np.abs(held.actual - held.predicted))[:5]
-        table = Table(
-            ("largest errors", "actual", "predicted", "error"),
-            tuple(
-                (
-                    f"row {held.rows[at] + 1:,}" if held.rows is not None else f"{rank + 1}",
-                    said(float(held.actual[at])),
-                    said(float(held.predicted[at])),
-                    said(float(held.actual[at] - held.predicted[at])),
-                )
-                for rank, at in enumerate(worst)
-            ),
-        )
+    table = _largest_errors(study) if is_number else _most_surprising(study)
     return Section("Where does it fail?", figures=(figure,), table=table)
+
+
+def _row_name(held: HeldOut, at: int) -> str:
+    return "a row" if held.rows is None else f"row {held.rows[at] + 1:,}"
+
+
+def _largest_errors(study: Study) -> Table:
+    held = study.held_out
+    worst = np.argsort(-np.abs(held.actual - held.predicted))[:MOST_WORST].tolist()
+    return Table(
+        ("largest errors", "actual", "predicted", "error"),
+        tuple(
+            (
+                _row_name(held, at),
+                said(float(held.actual[at])),
+                said(float(held.predicted[at])),
+                said(float(held.actual[at] - held.predicted[at])),
+            )
+            for at in worst
+        ),
+    )
+
+
+def _most_surprising(study: Study) -> Table | None:
+    """List the rows whose true class was given the least probability."""
+    held, labels = study.held_out, study.sheet.target.labels
+    if held.shares is None:
+        return None
+    truth = held.actual.astype(int)
+    share = held.shares[np.arange(len(truth)), truth]
+    worst = [at for at in np.argsort(share, kind="stable")[:MOST_WORST].tolist() if held.predicted[at] != truth[at]]
+    if not worst:
+        return None
+    return Table(
+        ("surest mistakes", "actual", "predicted", "P(actual)"),
+        tuple(
+            (
+                _row_name(held, at),
+                str(labels[truth[at]]),
+                str(labels[int(held.predicted[at])]),
+                percent(float(share[at])),
+            )
+            for at in worst
+        ),
+    )
 
 
 def _proof(study: Study) -> Section:

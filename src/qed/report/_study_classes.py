@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.report._format_numbers import percent, said
-from qed.report._parts import Section, Table
+from qed.report._parts import Figure, Section, Table
+from qed.report._study_figures import effect_curves
 
 if TYPE_CHECKING:
     from qed.study import Study
 
 MOST_CLASSES = 20  # lines of a table that people read
+APART = 0.9  # of the area in common: a column whose curves overlap more shows nothing
 
 
 def threshold_choice(study: Study, costs: tuple[float, float] | None) -> Section | None:
@@ -96,3 +98,27 @@ def class_by_class(study: Study) -> Section | None:
     )
     head = ("class", "rows", "recall", "precision", "most often taken for")
     return Section("Class by class", words=words, table=Table(head, tuple(line for _, line in rows[:MOST_CLASSES])))
+
+
+def class_densities(study: Study) -> Section | None:
+    """Draw how the columns that matter most are spread in each class, where that shows a difference."""
+    labels = [str(label) for label in study.sheet.target.labels]
+    units = {column.name: column.unit for column in study.sheet.columns}
+    figures = []
+    for one in study.held_out.densities:
+        if one.overlap > APART:
+            continue
+        svg = effect_curves(
+            one.places, one.curves, (0.0, 1.08 * float(one.curves.max())), names=[labels[at] for at in one.classes],
+            label=one.name.removesuffix(f"_{units[one.name]}") + (f", {units[one.name]}" if units[one.name] else ""),
+            title="density", description=f"Density of {one.name} in each class", dates=False,
+        )  # fmt: skip
+        words = f"The curves have {percent(one.overlap)} of their area in common."
+        figures.append(Figure(svg, words, title=one.name))
+    if not figures:
+        return None
+    told = (
+        "How the values of a column are spread in each class, on the rows kept aside: the less the curves overlap, the better that"
+        " column tells the classes apart by itself. Each curve has area one, whatever the size of its class."
+    )
+    return Section("How do the classes differ?", figures=tuple(figures), words=(told,))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.core._escape import escaped
-from qed.report._svg import LETTER, SMALL, WIDTH, Plot, lines_of, number, room_for
+from qed.report._svg import LETTER, SMALL, WIDTH, Plot, lines_of, mark, number, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Whisker = tuple[str, float, float, float, int]  # name, lower, middle, upper, group of the colour
 ROW = 32
+LEGEND = 20  # height of a line of names
 SHARE_OF_NAMES = 0.46  # of the width, at most
 
 
@@ -233,22 +234,71 @@ def histogram(values: Vector, *, label: str, description: str) -> str:
     return plot.svg(description)
 
 
-def effect_curves(x: Vector, y: Vector, span: tuple[float, float], *, label: str, title: str, description: str) -> str:
-    """Draw how the mean prediction moves with a number.
+def effect_curves(
+    x: Vector,
+    y: Vector,
+    span: tuple[float, float],
+    *,
+    names: Sequence[str],
+    label: str,
+    title: str,
+    description: str,
+    dates: bool,
+) -> str:
+    """Draw how the mean prediction moves with a number or with time.
 
     Parameters
     ----------
-    x, y : ndarray
-        Values of the column, and mean predictions.
+    x : ndarray of shape (points,)
+        Values of the column; with `dates`, days since 1970.
+    y : ndarray of shape (points, curves)
+        Mean predictions.
     span : (float, float)
         Range of the vertical axis, the same for every column, so that heights compare.
+    names : sequence of str
+        Names of the curves, where there are several.
     label, title : str
         Names of the axes.
     description : str
         For those who cannot see.
+    dates : bool
+        Whether the horizontal axis shows dates.
     """
-    plot = Plot((float(x[0]), float(x[-1])), span, left=room_for(span), right=22, height=270, width=SMALL)
-    plot.bottom_axis(label)
+    top = 14 + LEGEND * -(-len(names) // 2)
+    plot = Plot(
+        (float(x[0]), float(x[-1])), span, left=room_for(span), top=top, right=22, height=256 + top, width=SMALL
+    )
+    _legend(plot, names)
+    plot.bottom_axis(label, dates=dates)
     plot.left_axis(title)
-    plot.curve([(float(a), float(b)) for a, b in zip(x, y, strict=True)], "curve")
+    for group, curve in enumerate(y.T.tolist()):
+        plot.curve(list(zip(x.tolist(), curve, strict=True)), f"curve line{group}")
     return plot.svg(description)
+
+
+def effect_dots(
+    labels: Sequence[str], y: Vector, span: tuple[float, float], *, names: Sequence[str], title: str, description: str
+) -> str:
+    """Draw the mean prediction for each category; the parameters are those of `effect_curves`."""
+    shown = [lines_of(label, int((SHARE_OF_NAMES * SMALL - 22) / LETTER), 1)[0] for label in labels]
+    top = 12 + LEGEND * -(-len(names) // 2)
+    left = 22 + round(LETTER * max(len(line) for line in shown))
+    plot = Plot(span, (-0.5, len(y) - 0.5), left=left, top=top, right=24, height=top + 56 + ROW * len(y), width=SMALL)
+    _legend(plot, names)
+    plot.bottom_axis(title)
+    for at, (label, values) in enumerate(zip(shown, y.tolist(), strict=True)):
+        up = len(y) - 1 - at
+        plot.line((span[0], up), (span[1], up), "grid")
+        plot.text(plot.left - 10, plot.at(span[0], up)[1] + 5, label, anchor="end", style="name")
+        for group, value in enumerate(values):
+            plot.mark(value, up, group, 5.5, hover=f"{labels[at]}: {value:.4g}")
+    return plot.svg(description)
+
+
+def _legend(plot: Plot, names: Sequence[str]) -> None:
+    """Name the curves in their colours, two in a line."""
+    half = (plot.width - 20) / 2
+    for at, name in enumerate(names):
+        x, y = 14 + half * (at % 2), 14 + LEGEND * (at // 2)
+        plot.parts.append(mark(x, y - 4, at, 4.5))
+        plot.text(x + 10, y, lines_of(name, int(half / LETTER) - 3, 1)[0], anchor="start")

@@ -9,12 +9,15 @@ import math
 import re
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from qed.core._escape import escaped
 
 WIDTH, HEIGHT = 460, 370
 SMALL = 380  # wide: for figures that stand three in a row
 LETTER = 7.6  # how wide a letter is, on average, in the font of ticks and names
 COLOURS = 8
+YEAR_ZERO = 12 * 1970  # months before 1970
 MARKS = ("circle", "triangle", "square", "diamond")  # groups differ in shape as well as in colour
 
 
@@ -44,6 +47,27 @@ def number(value: float) -> str:
         return f"{digits}·10{raised}".replace("-", "\u2212")
     text = f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.6g}"
     return text.replace(",", "\u202f").replace("-", "\u2212")
+
+
+def date_ticks(low: float, high: float, most: int = 4) -> list[tuple[float, str]]:
+    """Return the first days of years, half years, quarters or months inside an interval of days since 1970, or days.
+
+    >>> date_ticks(18628, 19200)
+    [(18628.0, '2021-01'), (18809.0, '2021-07'), (18993.0, '2022-01'), (19174.0, '2022-07')]
+    """
+    first, last = np.array([low, high]).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64).tolist()
+    for step in (1, 3, 6, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000))):
+        behind = (first + YEAR_ZERO) % -step  # not positive: how far the first mark is, which falls on a round year
+        months = np.arange(first - behind, last + 1, step).astype("datetime64[M]")
+        days = months.astype("datetime64[D]").astype(np.float64)
+        inside = (days >= low) & (days <= high)
+        if 2 <= np.count_nonzero(inside) <= most:
+            shown = months[inside].astype("datetime64[Y]" if step >= 12 else "datetime64[M]").astype(str)
+            return list(zip(days[inside].tolist(), shown.tolist(), strict=True))
+        if np.count_nonzero(inside) < 2:
+            break
+    days = np.array([day for day in ticks(low, high, 2) if day == round(day)])
+    return list(zip(days.tolist(), days.astype("datetime64[D]").astype(str).tolist(), strict=True))
 
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -103,11 +127,11 @@ class Plot:
         """Write words at a place of the drawing, not of the data."""
         self.parts.append(f'<text class="{style}" x="{x}" y="{y}" text-anchor="{anchor}">{escaped(words)}</text>')
 
-    def bottom_axis(self, label: str) -> None:
-        """Draw grid lines, ticks and a label for x."""
-        for value in self._apart():
+    def bottom_axis(self, label: str, *, dates: bool = False) -> None:
+        """Draw grid lines, ticks and a label for x; with `dates`, x counts days since 1970."""
+        for value, words in date_ticks(*self.x) if dates else [(value, number(value)) for value in self._apart()]:
             self.line((value, self.y[0]), (value, self.y[1]), "grid")
-            self.text(self.at(value, self.y[0])[0], self.height - self.bottom + 20, number(value))
+            self.text(self.at(value, self.y[0])[0], self.height - self.bottom + 20, words)
         # a name that is wider than the plot itself is centred on the drawing
         room = 1.15 * LETTER * len(label) < self.width - self.left - self.right
         middle = (self.left + self.width - self.right) / 2 if room else self.width / 2

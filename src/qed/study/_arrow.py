@@ -24,7 +24,6 @@ def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line pe
         Its entries.
     """
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
 
     if isinstance(
         column.type, pa.BaseExtensionType
@@ -38,20 +37,20 @@ def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line pe
     ):
         return _of_dictionary(name, column)
     if pa.types.is_boolean(kind):
-        return RawColumn(name, "truth", _floats(pc.cast(column, pa.int8())))
+        return RawColumn(name, "truth", _floats(column.cast(pa.int8())))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        values = _floats(pc.cast(column, pa.float64(), safe=False))
+        values = _floats(_as_type(column, pa.float64(), safe=False))
         strange = np.isinf(values)
         notes = (f"{int(strange.sum())} infinite entries counted as missing",) if strange.any() else ()
         return RawColumn(name, "number", np.where(strange, np.nan, values) if notes else values, notes=notes)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        whole = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
-        return RawColumn(name, "moment", _floats(pc.cast(whole, pa.float64(), safe=False)) / DAY)
+        whole = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+        return RawColumn(name, "moment", _floats(whole.cast(pa.float64(), safe=False)) / DAY)
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
         size = pa.int32() if kind.bit_width == 32 else pa.int64()
         notes = ("taken as seconds",)
-        return RawColumn(name, "number", _floats(pc.cast(column.cast(size), pa.float64())) * unit, notes=notes)
+        return RawColumn(name, "number", _floats(column.cast(size)) * unit, notes=notes)
     if pa.types.is_null(kind):
         return RawColumn(name, "number", np.full(len(column), np.nan))
     return RawColumn(name, "nested", np.full(len(column), np.nan), notes=(f"entries are of type {kind}",))
@@ -79,11 +78,26 @@ def of_columns(names: list[str], columns: list[Any]) -> list[RawColumn]:
 
 
 def _floats(column: Any) -> Array:
+    """Return the numbers of a column, NaN for gaps, from where they lie in memory: Arrow's own way loads pandas first."""
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
 
-    values = pc.cast(column, pa.float64()).to_numpy()
-    return np.asarray(values, np.float64)
+    found = [_of_memory(chunk) for chunk in _as_type(column, pa.float64()).chunks]
+    return found[0] if len(found) == 1 else np.concatenate([np.zeros(0), *found])
+
+
+def _as_type(column: Any, kind: Any, *, safe: bool = True) -> Any:
+    """Cast a column that is of another type; the functions that do so take a while to load."""
+    return column if column.type == kind else column.cast(kind, safe=safe)
+
+
+def _of_memory(chunk: Any) -> Array:
+    valid, data = chunk.buffers()
+    n, start = len(chunk), chunk.offset
+    values = np.frombuffer(data, np.float64, n, 8 * start) if n else np.zeros(0)
+    if not chunk.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), count=start + n, bitorder="little")[start:]
+    return np.where(bits, values, np.nan)
 
 
 def _of_text(name: str, column: Any) -> RawColumn:

@@ -11,6 +11,7 @@ from qed.core import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+DEFAULT = time.perf_counter  # what clocks read unless they are told otherwise
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -37,13 +38,18 @@ class Clock:
     ----------
     budget : float
         Seconds.
-    now : function
-        Returns seconds. With ``time.process_time`` the budget is one of processor time, whatever else the machine does.
+    now : function, optional
+        Returns seconds; the clock on the wall unless given. With ``time.process_time`` the budget is one of processor time,
+        whatever else the machine does.
     """
 
-    def __init__(self, budget: float, now: Callable[[], float] = time.perf_counter) -> None:
-        self.budget, self.now = budget, now
-        self.begin = now()
+    def __init__(self, budget: float, now: Callable[[], float] | None = None) -> None:
+        self.budget, self.now = budget, now or DEFAULT
+        self.begin = self.now()
+
+    def part(self, seconds: float) -> Clock:
+        """Return a clock for a part of the work, which begins now and counts the same seconds."""
+        return Clock(seconds, self.now)
 
     def __reduce__(self) -> tuple[type[Clock], tuple[float, Callable[[], float]]]:
         return type(self), (self.left, self.now)  # clocks of processes begin anywhere: what is left goes along

@@ -291,7 +291,10 @@ def tokens(entry: str) -> frozenset[str]:
 def _shown(column: RawColumn, counts: Array, words: list[str], kind: str) -> str:
     if column.values is not None and kind in ("number", "date", "identifier") and not column.gaps.all():
         values = column.values[~column.gaps]
-        low, high = (text_of(float(one), column.kind) for one in (values.min(), values.max()))
+        low, high = (
+            text_of(float(one), column.kind).removesuffix(".000000").replace("T", " ")
+            for one in (values.min(), values.max())
+        )
         return f"{_short(low)} to {_short(high)}"
     if not words:
         return ""

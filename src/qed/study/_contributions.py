@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qed.inspection import Explanation
+    from qed.study._clock import Clock
     from qed.study._schema import ColumnSchema, TargetSchema
 
 
@@ -57,7 +57,7 @@ def contributions(
     columns: Sequence[ColumnSchema],
     target: TargetSchema,
     *,
-    seconds: float,
+    clock: Clock,
     seed: int,
 ) -> Contributions:
     """Explain as many rows as time allows.
@@ -72,39 +72,41 @@ def contributions(
         Rows that columns which are not known yet take their values from; some of them are drawn.
     columns, target : schemas
         What they are.
-    seconds : float
+    clock : Clock
         Time for it.
     seed : int
         For the choice of rows, and for models that are sampled.
     """
     short = Contributions(None, "the time that is kept for it is too short for this model")
-    if seconds <= 0:
+    if clock.left <= 0:
         return short
     random = np.random.default_rng(seed)
     rows = X[random.permutation(len(X))[:ROWS]]
     others = background[random.permutation(len(background))[:BACKGROUND]]
-    begin = time.perf_counter()
+    begin = clock.now()
     try:
         # few permutations of one row tell what all of them cost; models whose form is known are solved at once
         quick = explained(model, rows[:1], others, columns, target, seed=seed, pairs=2)
-        spent = time.perf_counter() - begin
+        spent = clock.now() - begin
         pairs = PAIRS
         if quick.certificate.method in ("permutations", "enumeration"):
             one = spent / (2 * len(others))  # of one row, by pairs and rows of the background
             costs = [one * k * min(b, len(others)) for b, k in EFFORTS]
-            if FEWEST_ROWS * costs[-1] > seconds - spent:
+            if FEWEST_ROWS * costs[-1] > clock.budget - spent:
                 return short
-            level = next((at for at, cost in enumerate(costs) if MANY_ROWS * cost < seconds - spent), len(costs) - 1)
+            level = next(
+                (at for at, cost in enumerate(costs) if MANY_ROWS * cost < clock.budget - spent), len(costs) - 1
+            )
             others, pairs = others[: EFFORTS[level][0]], EFFORTS[level][1]
-        elif 2 * spent > seconds:
+        elif 2 * spent > clock.budget:
             return short
         count = 2
         while True:
-            start = time.perf_counter()
+            start = clock.now()
             found = explained(model, rows[:count], others, columns, target, seed=seed, pairs=pairs)
-            took = time.perf_counter() - start
+            took = clock.now() - start
             # so many rows cost at most in proportion, since part of the cost is the same for any number
-            afford = count * (seconds - (time.perf_counter() - begin)) / max(took, 1e-9)
+            afford = count * (clock.budget - (clock.now() - begin)) / max(took, 1e-9)
             more = int(min(len(rows), GROWTH * count, afford))
             if more < min(len(rows), 1.5 * count) or len(found) == len(rows):
                 break

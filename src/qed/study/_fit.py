@@ -319,7 +319,7 @@ class _Work:
             seconds = 0.3 if self.found.is_interrupted else max(0.3, most)
             found = judge(
                 model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.held_rows,
-                seconds=seconds, seed=self.seed,
+                clock=self.clock.part(seconds), seed=self.seed,
             )  # fmt: skip
             shared = None if candidate.is_constant else self._contributions(model, held, rows)
             progress.step(message=f"on {len(held):,} rows that were kept aside")
@@ -332,7 +332,8 @@ class _Work:
         seconds = min(max(1.0, SHARE * self.clock.budget), self.clock.left / 4)
         X, background = self.X[held], self.X[rows[:BACKGROUND]]  # in random order already
         sheet = self.sheet
-        return contributions(model, X, background, sheet.columns, sheet.target, seconds=seconds, seed=self.seed)
+        clock = self.clock.part(seconds)
+        return contributions(model, X, background, sheet.columns, sheet.target, clock=clock, seed=self.seed)
 
     def _fitted(self, candidate: Candidate, final: int) -> Any:
         with Progress("fitting") as progress:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.study._densities import Density, densities
 from qed.study._effects import Effect, effects
 from qed.study._losses import FLOOR, answers, decided, row_losses
 from qed.study._raw import text_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from qed.certificates import HeldOutCertificate
     from qed.metrics import Score
+    from qed.study._clock import Clock
     from qed.study._contributions import Contributions
     from qed.study._raw import RawTable
     from qed.study._schema import ColumnSchema, TargetSchema
@@ -87,6 +88,8 @@ class HeldOut:
         Where the rows stand among those of the table that have a target, counted from zero.
     contributions : Contributions or None
         What each column contributes to the predictions of some of the rows; None for a constant.
+    densities : tuple of Density
+        How the values of the most important columns are spread in each class.
     """
 
     actual: Array
@@ -101,6 +104,7 @@ class HeldOut:
     effects: tuple[Effect, ...] = ()
     rows: Array | None = None
     contributions: Contributions | None = None
+    densities: tuple[Density, ...] = ()
 
 
 def judge(
@@ -112,7 +116,7 @@ def judge(
     target: TargetSchema,
     rows: RawTable,
     *,
-    seconds: float,
+    clock: Clock,
     seed: int,
 ) -> HeldOut:
     """Judge a fitted pipeline on rows it has not seen.
@@ -129,7 +133,7 @@ def judge(
         What they are.
     rows : RawTable
         The same rows as they were read, for groups.
-    seconds : float
+    clock : Clock
         Time for shuffling columns.
     seed : int
         For the shuffles.
@@ -149,7 +153,7 @@ def judge(
         from qed.certificates import error_quantile  # noqa: PLC0415
 
         bound = error_quantile(errors, 0.05, 0.9)
-    ranked = importances(model, X, y, columns, target, seconds=seconds, seed=seed)
+    ranked = importances(model, X, y, columns, target, clock=clock, seed=seed)
     leading = [one.name for one in ranked if one.lower > 0][:MOST_EFFECTS]
     return HeldOut(
         y,
@@ -162,6 +166,7 @@ def judge(
         float(errors.mean()),
         bound,
         effects(model, X, columns, target, leading, seed),
+        densities=densities(X, y, columns, target, leading),
     )
 
 
@@ -202,7 +207,7 @@ def _mean_interval(losses: Array) -> Score:
 
 
 def importances(
-    model: Any, X: Array, y: Array, columns: Sequence[ColumnSchema], target: TargetSchema, *, seconds: float, seed: int
+    model: Any, X: Array, y: Array, columns: Sequence[ColumnSchema], target: TargetSchema, *, clock: Clock, seed: int
 ) -> tuple[Importance, ...]:
     """Shuffle one column at a time and see how much the loss rises; the interval is over rows.
 
@@ -210,23 +215,23 @@ def importances(
     """
     random = np.random.default_rng(seed)
     rows = random.permutation(len(y))[:SHUFFLED_ROWS]
-    begin = time.perf_counter()
+    begin = clock.now()
     before = row_losses(model, X[rows], y[rows], target)
     # where time is short, fewer rows for all columns and not fewer columns
     used = [column for column in columns if column.is_used]
-    needed = (time.perf_counter() - begin) * len(used)
-    rows = rows[: max(FEWEST_SHUFFLED, int(len(rows) * min(1.0, 0.7 * seconds / max(needed, 1e-9))))]
+    needed = (clock.now() - begin) * len(used)
+    rows = rows[: max(FEWEST_SHUFFLED, int(len(rows) * min(1.0, 0.7 * clock.budget / max(needed, 1e-9))))]
     X, y, before = np.array(X[rows], order="F"), y[rows], before[: len(rows)]
     places = _places(used)
     found: list[Importance] = []
     for at in _promising(X, places, answers(model, X, target)):
-        spent = time.perf_counter() - begin
-        if len(found) >= ALWAYS_SHUFFLED and spent > seconds:
+        spent = clock.now() - begin
+        if len(found) >= ALWAYS_SHUFFLED and spent > clock.budget:
             break
         place = places[at]
         kept = X[:, place].copy()
         rise = np.zeros(len(y))
-        repeats = SHUFFLES if spent < seconds / 2 else 1
+        repeats = SHUFFLES if spent < clock.budget / 2 else 1
         for _ in range(repeats):
             X[:, place] = kept[random.permutation(len(y))]
             rise += (row_losses(model, X, y, target) - before) / repeats
@@ -288,7 +293,7 @@ def _quarters(values: Any) -> tuple[list[str], Array]:
     codes = np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
     spread = float(np.nanmax(values) - np.nanmin(values))
     digits = 3 - math.floor(math.log10(spread)) if spread > 0 else 3  # enough to tell the edges apart
-    shown = [text_of(round(float(edge), digits)) for edge in edges]
+    shown = [text_of(round(float(edge), digits)).replace("-", "\u2212") for edge in edges]
     labels = [f"below {shown[0]}"]
     labels += [f"{low} to {high}" for low, high in itertools.pairwise(shown)]
     labels.append(f"{shown[-1]} and above")

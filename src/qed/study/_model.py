@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,15 +89,23 @@ class TableModel(TablePipeline):
             return np.asarray(typed_classes(self.sheet.target)[decided(self.predict_proba(table), self.sheet.target)])
         return self.answers(read_table(table).blocks(BLOCK))
 
-    def score(self, table: Any) -> float:
+    def score(self, table: Any, target: Any = None) -> float:
         """Return R² of numbers, or the share of classes predicted right, on rows with the target.
 
         Parameters
         ----------
         table : frame, dict of columns, path or query
             Rows, best such that the model was not fitted on.
+        target : array-like of shape (n,), optional
+            The target, where the table has it not.
         """
-        rows, y = usable_rows(read_table(table), self.sheet)
+        raw, name = read_table(table), self.sheet.target.name
+        if target is not None:
+            own = read_table({name: np.asarray(target).ravel()})
+            if own.n_rows != raw.n_rows:
+                raise InvalidData(f"The target has {own.n_rows:,} entries, and the table {raw.n_rows:,} rows.")
+            raw = replace(raw, columns=(*own.columns, *(one for one in raw.columns if one.name != name)))
+        rows, y = usable_rows(raw, self.sheet)
         said = self.answers(rows.blocks(BLOCK))
         if len(self.classes_):
             return float(np.mean(decided(said, self.sheet.target) == y))

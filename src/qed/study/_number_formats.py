@@ -40,7 +40,7 @@ _DATE = re.compile(
     r"(?:(?P<y>\d{4})(?:-(?P<m>\d\d)-(?P<d>\d\d)|/(?P<m2>\d\d)/(?P<d2>\d\d))"
     r"|(?P<first>\d{1,2})(?P<sep>[./-])(?P<second>\d{1,2})(?P=sep)(?P<y2>\d{4})"
     r"|(?P<d3>\d{1,2})[ -](?P<m3>[A-Za-z]{3,9})\.?,?[ -](?P<y3>\d{4})|(?P<m4>[A-Za-z]{3,9})\.? (?P<d4>\d{1,2}),? (?P<y4>\d{4}))"
-    r"(?:[ T](?P<time>\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?(?:Z|[+-]\d\d:?\d\d)?",
+    r"(?:[ T](?P<time>\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?(?:Z|[+-]\d\d:?\d\d)?",
     re.ASCII,
 )
 
@@ -249,7 +249,8 @@ def _moment(m: re.Match[str], order: str) -> float:
             return math.nan
         date = f"{m['y3'] or m['y4']}-{month:0>2}-{m['d3'] or m['d4']:0>2}"
     try:
-        moment = np.datetime64(f"{date}T{m['time']}" if m["time"] else date, "us")
+        # beyond microseconds digits are dropped: "12:00:00.123456" has 15 letters
+        moment = np.datetime64(f"{date}T{m['time'][:15]}" if m["time"] else date, "us")
     except ValueError:
         return math.nan
     return float(moment.astype(np.int64) / DAY)

@@ -17,6 +17,7 @@ Array = np.ndarray[Any, Any]
 
 FEW_HELD = 30
 NEARLY_PERFECT = 0.01  # of the error of a constant that is left
+ALONE = 0.9  # of what all columns add to the loss when they are shuffled
 
 
 def of_few(held_out: HeldOut, labels: Array, share: float) -> list[str]:
@@ -55,14 +56,24 @@ def of_leaks(held_out: HeldOut) -> list[str]:
     if name not in scores or name not in base:
         return []
     left = 1 - scores["R²"].value if name == "R²" else scores[name].value / max(base[name].value, 1e-300)
-    if left > NEARLY_PERFECT:
+    # classes may be told apart without a mistake by probabilities that a penalty keeps away from 0 and 1
+    mistakes = 1.0
+    if name == "log loss":
+        mistakes = (1 - scores["accuracy"].value) / max(1 - base["accuracy"].value, 1e-300)
+        mistakes = min(mistakes, 2 * (1 - scores["ROC area"].value)) if "ROC area" in scores else mistakes
+    if min(left, mistakes) > NEARLY_PERFECT:
         return []
     constant = float(np.var(held_out.actual)) if name == "R²" else base[name].value
-    alone = [one.name for one in held_out.importances if one.rise > 0.5 * constant]
+    rises = sum(max(one.rise, 0.0) for one in held_out.importances)
+    alone = [one.name for one in held_out.importances if one.rise > min(0.5 * constant, ALONE * rises)]
     if len(alone) != 1:
-        return [
-            "The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."
-        ]
+        return (
+            []
+            if left > NEARLY_PERFECT
+            else [
+                "The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."
+            ]
+        )
     words = (
         f"The score is nearly perfect, and one column alone, {alone[0]!r}, nearly decides the target: is it known beforehand?"
         f" If not, leave it out with --drop {shlex.quote(alone[0])}."

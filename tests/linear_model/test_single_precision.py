@@ -1,0 +1,121 @@
+"""Coefficients of float32 rows are float32 numbers, certified as they are stored; where that costs the tolerance, they are not."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import qed
+from qed.data import ArraySource
+from qed.linear_model import (
+    ElasticNet,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    MultiTaskLasso,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+    RidgeClassifier,
+    RidgeCV,
+)
+
+MODELS = {
+    "least squares": LinearRegression(),
+    "ridge": Ridge(0.5),
+    "ridge of products": Ridge(0.5, solver="sparse_cg"),
+    "ridge, folds": RidgeCV(),
+    "lasso": Lasso(0.05),
+    "elastic net": ElasticNet(0.05),
+    "lasso, folds": LassoCV(cv=3),
+    "several targets": MultiTaskLasso(0.05),
+    "logistic": LogisticRegression(C=0.7),
+    "sparse logistic": LogisticRegression(C=0.7, l1_ratio=1.0),
+    "penalised intercept": LogisticRegression(C=0.7, solver="liblinear"),
+    "logistic, folds": LogisticRegressionCV(Cs=3, cv=3, l1_ratios=(0.0,), use_legacy_attributes=False),
+    "ridge classifier": RidgeClassifier(),
+    "counts": PoissonRegressor(alpha=0.1),
+    "median": QuantileRegressor(alpha=0.01),
+}
+SHAPES = {"tall": (200, 7), "wide": (25, 60), "far from zero": (200, 7)}
+
+
+def rows(shape, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=SHAPES[shape]) + (500.0 if shape == "far from zero" else 0.0)
+    score = (X - X.mean(axis=0)) @ rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1])
+    return X.astype(np.float32), score + 0.3 * rng.normal(size=len(X))
+
+
+def target(name, y):
+    if name in ("logistic", "sparse logistic", "logistic, folds", "ridge classifier"):
+        return np.digitize(y, [-0.5, 0.5])
+    if name == "penalised intercept":
+        return y > 0
+    if name == "several targets":
+        return np.column_stack([y, np.sin(3 * y)])
+    return np.round(np.exp(y)) if name == "counts" else y
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", MODELS)
+def test_float32_rows_give_float32_coefficients_and_a_proof_at_them(name, shape, tmp_path):
+    X, y = rows(shape)
+    goal = target(name, y)
+    model = qed.clone(MODELS[name]).fit(X, goal)
+    assert model.coef_.dtype == np.float32
+    assert model.certificate_.reached
+    assert qed.verify(model, X, goal).holds
+    double = qed.clone(MODELS[name]).fit(X.astype(np.float64), goal)
+    assert double.coef_.dtype == np.float64
+    model.save(tmp_path / "model.qed")
+    again = qed.load(tmp_path / "model.qed")
+    assert again.coef_.dtype == np.float32
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_the_gap_bounds_what_rounding_costs(alpha, shape):
+    X, y = rows(shape, seed=3)
+    model = (Ridge(alpha) if alpha else LinearRegression()).fit(X, y)
+    wide, kept = X.astype(np.float64), model.coef_.astype(np.float64)
+    centred, goal = wide - wide.mean(axis=0), y - y.mean()
+    best = np.linalg.lstsq(
+        np.vstack([centred, np.sqrt(alpha) * np.eye(X.shape[1])]), np.append(goal, np.zeros(X.shape[1])), rcond=None
+    )[0]
+
+    def objective(w, b):
+        return np.sum((y - wide @ w - b) ** 2) + alpha * w @ w
+
+    excess = objective(kept, model.intercept_) - objective(best, y.mean() - wide.mean(axis=0) @ best)
+    rounding = 1e-12 * np.sum(goal**2)  # of the two sums that are compared here, and of lstsq
+    assert excess <= model.certificate_.gap + rounding
+    assert model.certificate_.gap <= model.certificate_.tol * model.certificate_.null_objective
+
+
+def test_digits_are_kept_where_rounding_would_cost_the_tolerance():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    X[:, 1] = X[:, 0] * (1 + np.float32(1e-6) * rng.normal(size=300).astype(np.float32))
+    y = 3e5 * (X[:, 0].astype(float) - X[:, 1]) + rng.normal(size=300)
+    model = LinearRegression(tol=1e-12).fit(X, y)
+    assert np.abs(model.coef_).max() > 1e4
+    assert model.coef_.dtype == np.float64
+    assert model.certificate_.reached
+    assert qed.verify(model, X, y).holds
+    tiny = LinearRegression().fit(X * np.float32(1e-30), y * 1e20)  # coefficients beyond the range of float32
+    assert tiny.coef_.dtype == np.float64
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(0.5), Lasso(0.05), LogisticRegression()])
+def test_sparse_rows_and_sources_do_the_same(model):
+    X, y = rows("tall")
+    goal = y > 0 if isinstance(model, LogisticRegression) else y
+    some = sparse.csr_array(X * (np.abs(X) > 0.5))
+    found = qed.clone(model).fit(some, goal)
+    assert found.coef_.dtype == np.float32
+    assert qed.verify(found, some, goal).holds
+    source = ArraySource(X, goal.astype(np.float64).reshape(-1, 1), chunk_rows=64)
+    assert qed.clone(model).fit(source).coef_.dtype == np.float32
