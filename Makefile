@@ -1,4 +1,4 @@
-# qed: every job of the house is one word. Only Python >= 3.11, make and a C++ compiler are needed beforehand.
+# qed: every job is one word. Only Python >= 3.11, make and a C++ compiler are needed beforehand.
 # PYTHON=… names the interpreter, ONLY=… narrows bench, SECONDS=… sets how long fuzz runs.
 
 .DEFAULT_GOAL := help
@@ -96,9 +96,12 @@ laws: build/native/stamp $(STAMPS)/test ## the mathematical laws alone
 	@$(PY) tools/run_pytest.py tests/laws
 
 # ---------------------------------------------------------------- less often
-.PHONY: new fuzz bench choice docs sanitize wheel size
+.PHONY: new generate fuzz bench choice docs sanitize wheel size
 new: build/native/stamp $(STAMPS)/test ## the skeleton of an estimator: NAME=ToyRegressor FAMILY=linear_model
 	@$(PY) tools/new_estimator.py "$(NAME)" "$(FAMILY)"
+
+generate: build/native/stamp $(STAMPS)/test ## what follows from the sources: reference pages, lists, golden files
+	@$(PY) tools/generate.py
 
 fuzz: build/native/stamp $(STAMPS)/test ## look for counter-examples for SECONDS=300, three times; counts go to fuzz/RECORD.md
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)

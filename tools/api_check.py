@@ -1,6 +1,6 @@
 """Checks that everything public is documented, and everything documented public.
 
-Six rules:
+Seven rules:
 
 1. every name in the `__all__` of `qed` and of a public package stands in docs/reference/<package>.md, and the other
 way round;
@@ -9,9 +9,11 @@ way round;
 4. every public estimator is treated on a page of docs/guide;
 5. every public value that is no class and no function has a comment ``#: …`` before its definition: its class's
 docstring says nothing about it;
-6. src/qed/core/record_names.txt, by which model files find records, lists every record of the sources.
+6. src/qed/core/record_names.txt, by which model files find records, lists every record of the sources;
+7. docs/index.md lists every page of docs/guide.
 
-``python tools/api_check.py --write`` writes the pages of docs/reference and the list of records anew.
+``python tools/api_check.py --write`` writes the pages of docs/reference and the list of records anew, and puts pages of the guide
+that are listed nowhere behind those of supervised learning; move them if they belong elsewhere.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 SOURCES = ROOT / "src"
 RECORDS = SOURCES / "qed" / "core" / "record_names.txt"
+INDEX = ROOT / "docs" / "index.md"
 SECTIONS = ("Objective", "Certificate", "Cost")
 
 
 def public_packages() -> list[ModuleType]:
-    """`qed` itself, then its public packages: those whose door, `__init__`, has an `__all__`."""
+    """`qed` itself, then its public packages: those whose `__init__` has an `__all__`."""
     import qed
 
     names = [info.name for info in pkgutil.iter_modules(qed.__path__) if not info.name.startswith("_")]
@@ -163,11 +166,26 @@ def listed_records() -> str:
     return "".join(f"{name} {module}\n" for name, module in sorted(found.items()))
 
 
+def unlisted_pages() -> list[str]:
+    """Return the pages of docs/guide that docs/index.md does not list."""
+    listed = set(INDEX.read_text(encoding="utf-8").splitlines())
+    pages = [f"guide/{page.stem}" for page in sorted((ROOT / "docs" / "guide").glob("*.md"))]
+    return [page for page in pages if page not in listed]
+
+
+def list_pages() -> None:
+    """Add pages of the guide that docs/index.md does not list to the section of supervised learning."""
+    text = INDEX.read_text(encoding="utf-8")
+    at = text.index("```\n", text.index(":caption: Supervised learning"))
+    INDEX.write_text(text[:at] + "".join(f"{page}\n" for page in unlisted_pages()) + text[at:], encoding="utf-8")
+
+
 def main() -> int:
     """Print every fault; return 1 when there is one."""
     if sys.argv[1:] == ["--write"]:
         RECORDS.write_text(listed_records(), encoding="utf-8")
         write_pages()
+        list_pages()
     packages = public_packages()
     faults = [fault for package in packages for fault in reference_faults(package) + value_faults(package)]
     faults += estimator_faults()
@@ -183,6 +201,7 @@ def main() -> int:
     ]
     if RECORDS.read_text(encoding="utf-8") != listed_records():
         faults.append(f"{RECORDS.name} is not what the sources say. Run: python tools/api_check.py --write")
+    faults += [f"docs/index.md does not list {page}." for page in unlisted_pages()]
     for fault in faults:
         print(fault)
     names = sum(len(names_of(package)) for package in packages)

@@ -1,7 +1,8 @@
 """Checks that every public docstring is well-formed, as the pages of docs/reference show it, without building the site.
 
 A docstring goes the way that it goes on the site: sections read by Sphinx's napoleon, names quoted as in docs/quoting.py,
-the rest read by docutils. Every warning of docutils is a fault, because the site is built with warnings as errors.
+the rest read by docutils. Every warning of docutils is a fault, because the site is built with warnings as errors; so is every
+phrase that tools/words.py lists.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import api_check
+import words
 from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, directives, roles
@@ -106,11 +108,12 @@ def main() -> int:
     count = failed = 0
     for where, lines in public_docstrings():
         count += 1
-        for fault in faults_of(lines):
+        phrases = [f"{phrase!r}. Write: {instead}." for _, phrase, instead in words.faults("\n".join(lines))]
+        for fault in faults_of(lines) + phrases:
             failed += 1
             print(f"{where}: {fault}")
     if not failed:
-        print(f"{count} docstrings, all well-formed.")
+        print(f"{count} docstrings, all well-formed, in standard terms.")
     return 1 if failed else 0
 
 

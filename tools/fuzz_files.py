@@ -411,12 +411,12 @@ OUTCOMES = ("refused", "model refuses", "answers", "finding")
 
 
 def _activity(pid: int) -> tuple[bool, float]:
-    """Return whether a process has something to do, and the seconds of a processor that it has had; no and 0 where nobody tells."""
+    """Return whether a process runs or is paused, and the processor seconds that it has had; no and 0 where nobody tells."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return False, 0.0
-    return fields[0] == "R", (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return fields[0] in "RT", (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Child:

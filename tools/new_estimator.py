@@ -8,8 +8,9 @@
 * a section on the family's page of ``docs/guide``;
 * ``benchmarks/problems/toy_regressor.py``, a benchmark row;
 
-and then what is generated: pages of the reference, the table of certificates and a golden file. All tests pass as it stands. A
-family that does not exist yet must be among the layers of ``pyproject.toml``, in parentheses; its package and page are written too.
+and then what is generated (``tools/generate.py``): pages of the reference, the table of certificates and a golden file. All
+tests pass as it stands. A family that does not exist yet must be among the layers of ``pyproject.toml``, in parentheses; its
+package and page are written too.
 """
 
 from __future__ import annotations
@@ -23,11 +24,6 @@ from string import Template
 
 ROOT = Path(__file__).resolve().parents[1]
 SKELETON = Path(__file__).with_name("skeleton")
-GENERATORS = (
-    ("tools/api_check.py", "--write"),
-    ("tools/certificate_table.py", "--write"),
-    ("tests/golden/create.py", "missing"),
-)
 
 
 def main() -> int:
@@ -62,8 +58,7 @@ def main() -> int:
     register(family, snake, name)
     page.write_text(page.read_text(encoding="utf-8") + filled("guide.md.txt", words), encoding="utf-8")
     subprocess.run([sys.executable, "-m", "ruff", "format", "-q", *files], cwd=ROOT, check=True)
-    for script, argument in GENERATORS:
-        subprocess.run([sys.executable, script, argument], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "tools/generate.py"], cwd=ROOT, check=True)
     print(
         f"{name} is written. Its method is a placeholder: replace it, its check and its words, beginning with",
         *files,
@@ -94,9 +89,6 @@ def begin_family(family: str) -> None:
         encoding="utf-8",
     )
     (ROOT / "docs" / "guide" / f"{family}.md").write_text(f"# {title}\n", encoding="utf-8")
-    index = ROOT / "docs" / "index.md"
-    pages = index.read_text(encoding="utf-8")
-    index.write_text(pages.replace("guide/notation\n", f"guide/{family}\nguide/notation\n"), encoding="utf-8")
 
 
 def guide_page(family: str) -> Path:

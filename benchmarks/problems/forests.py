@@ -90,10 +90,8 @@ def file_size(task: str, library: str, params: dict[str, Any]) -> Callable[[Any,
             kept.append(make().fit(X, y))
         if library != "qed":
             return len(pickle.dumps(kept[0], protocol=5)) / 1e6
-        from qed.core import save
-
         with tempfile.TemporaryDirectory() as folder:
-            save(kept[0], Path(folder) / "forest.qed")
+            kept[0].save(Path(folder) / "forest.qed")
             return (Path(folder) / "forest.qed").stat().st_size / 1e6
 
     return work

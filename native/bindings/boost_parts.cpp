@@ -85,7 +85,13 @@ nb::tuple start(BoostPart& part, const PartTuple& given, const ScaleTuple& scale
     const BoostArrays arrays = arrays_from(given);
     Fresh<std::int64_t> histogram({2 * arrays.bins.places()});
     Sums total;
-    run([&] { total = part.start(arrays, scale_from(scale), reinterpret_cast<Sums*>(histogram.get())); });
+    run([&] {
+        total = part.start(arrays, scale_from(scale));
+        const BoostSums own = part.sums(arrays);
+        const BoostSums* const classes[] = {&own};
+        Sums* const to[] = {reinterpret_cast<Sums*>(histogram.get())};
+        BoostSums::fill(classes, nullptr, arrays.given.count, to);
+    });
     return nb::make_tuple(nb::make_tuple(total.slope, total.rest), histogram.give());
 }
 

@@ -73,7 +73,11 @@ TEST(histograms_of_parts_add_up_to_those_of_all_rows) {
         for (auto& histogram : found[k]) {
             histogram.resize(size(places));
         }
-        totals[k] = all[k]->part.start(all[k]->arrays, scale, found[k][0].data());
+        totals[k] = all[k]->part.start(all[k]->arrays, scale);
+        const BoostSums own = all[k]->part.sums(all[k]->arrays);
+        const BoostSums* const classes[] = {&own};
+        Sums* const to[] = {found[k][0].data()};
+        BoostSums::fill(classes, nullptr, all[k]->arrays.given.count, to);
         all[k]->part.divide(all[k]->arrays, division, found[k][1].data());
     }
     CHECK(totals[0].slope == totals[1].slope + totals[2].slope && totals[0].rest == totals[1].rest + totals[2].rest);

@@ -314,7 +314,7 @@ def test_ctrl_c_in_a_terminal_leaves_the_best_model(tmp_path):
     lines = ["a,b,c,y"] + [f"{i % 97},{i * 7 % 89},{'uvw'[i % 3]},{i % 97 + 3 * (i * 7 % 89)}" for i in range(30_000)]
     (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
     places = ["--out", str(tmp_path / "model.qed"), "--report", str(tmp_path / "report.html")]
-    command = [sys.executable, "-m", "qed", "fit", str(tmp_path / "t.csv"), "-t", "y", "--budget", "60s", *places]
+    command = [sys.executable, "-m", "qed", "fit", str(tmp_path / "t.csv"), "-t", "y", "--budget", "10h", *places]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")  # noqa: S603
     for line in process.stderr:
         if "comparing" in line:

@@ -178,7 +178,7 @@ def test_a_killed_worker_changes_nothing(client, tmp_path):
     there = fold(source, lambda chunk: _die_once(chunk, str(tmp_path / "died")), client)
     assert (tmp_path / "died").exists()
     assert there == fold(source, Moments.of)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
 
 
 def test_a_failing_partition_is_named(client, tmp_path):

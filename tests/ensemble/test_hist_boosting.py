@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 import qed
+from qed.compose import make_pipeline as qed_pipeline
 from qed.core import CertificateError, InvalidData, InvalidParameter, ModelFileError, clone
 from qed.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from qed.ensemble._boost_losses import BoostLoss
@@ -200,6 +201,26 @@ def test_early_stopping_keeps_its_rows_from_the_trees() -> None:
     pipe = make_pipeline(StandardScaler(), HistGradientBoostingRegressor(max_iter=50, early_stopping=True))
     for fold in cross_validate(pipe, X, y, cv=4, return_estimator=True)["estimator"]:
         assert fold[-1].certificate_.rows == 270  # of the 300 rows of the fold's training part
+
+
+def test_transformers_of_a_pipeline_do_not_learn_from_rows_that_stop_it() -> None:
+    X, y = table(400)
+    train, held = slice(0, 300), slice(300, 400)
+    params = {"max_iter": 300, "early_stopping": True, "random_state": 0}
+    pipe = qed_pipeline(StandardScaler(), HistGradientBoostingRegressor(**params), transform_input=["X_val"])
+    own = {"histgradientboostingregressor__X_val": X[held], "histgradientboostingregressor__y_val": y[held]}
+    pipe.fit(X[train], y[train], **own)
+    scaler = StandardScaler().fit(X[train])
+    np.testing.assert_array_equal(pipe[0].mean_, scaler.mean_)
+    alone = HistGradientBoostingRegressor(**params)
+    alone.fit(scaler.transform(X[train]), y[train], X_val=scaler.transform(X[held]), y_val=y[held])
+    np.testing.assert_array_equal(pipe[-1].validation_score_, alone.validation_score_)
+    assert pipe[-1].n_iter_ == alone.n_iter_ < 300
+    raw = qed_pipeline(StandardScaler(), HistGradientBoostingRegressor(**params)).fit(X[train], y[train], **own)
+    assert not np.array_equal(raw[-1].validation_score_, alone.validation_score_)  # rows that nobody transformed
+    assert pipe[:1].transform_input == ["X_val"]
+    with pytest.raises(InvalidParameter, match="transform_input must be a list of names"):
+        pipe.set_params(transform_input="X_val").fit(X, y)
 
 
 @pytest.mark.parametrize("early_stopping", ["auto", False, True])

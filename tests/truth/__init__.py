@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.truth import clusters, convex, densities, least_squares, likelihoods, neighbours, structured, subsets, trees
+from tests.truth import (
+    clusters,
+    convex,
+    densities,
+    embeddings,
+    least_squares,
+    likelihoods,
+    neighbours,
+    structured,
+    subsets,
+    trees,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,5 +30,16 @@ __all__ = ["FAMILIES"]
 
 FAMILIES: dict[str, Callable[[int], Iterator[Judged]]] = {
     module.__name__.rpartition(".")[2].replace("_", " "): module.cases
-    for module in (least_squares, convex, structured, trees, subsets, clusters, neighbours, likelihoods, densities)
+    for module in (
+        least_squares,
+        convex,
+        structured,
+        trees,
+        subsets,
+        clusters,
+        neighbours,
+        likelihoods,
+        densities,
+        embeddings,
+    )
 }

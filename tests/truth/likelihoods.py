@@ -142,13 +142,18 @@ def _planes(model: Any, X: Any, y: Any, v: Any) -> Iterator[Judged]:
     centre = [sum(w * m[j] for w, m in zip(weight, mean, strict=True)) / total for j in range(p)]
     about = [[m[j] - (centre[j] if model.solver == "svd" else 0) for j in range(p)] for m in mean]
     wanted = [[b - a for a, b in zip(about[0], about[1], strict=True)]] if two else about
+    # means are those stored up to the stated rounding and their last digit: a class of nearly all weight has that of all
+    rounded = 2 * max(
+        mpf(certificate.rounding) + mpf(2) ** -50 * max(abs(m[j]) for m in mean) / deviation[j] for j in range(p)
+    )
     missed = mpf(0)
     for row, right in zip(model.coef_, wanted, strict=True):
         w = [mpf(float(one)) * d for one, d in zip(row, deviation, strict=True)]
         left = [sum(mpf(scaled[i, j]) * w[j] for j in range(p)) for i in range(p)]
         goal = [r / d for r, d in zip(right, deviation, strict=True)]
         size = max(map(abs, w)) * p + max(map(abs, goal))
-        missed = max(missed, max(abs(a - b) for a, b in zip(left, goal, strict=True)) / size if size else mpf(0))
+        off = max(abs(a - b) for a, b in zip(left, goal, strict=True)) - rounded
+        missed = max(missed, off / size if size else mpf(0))
     yield Judged(repr(model), 16 * p * float(near), float(missed), "equations of hyperplanes")
     level = sum(w / total * log(w / total) for w in weight)
     density = -(p * log(2 * pi) + log(det(pooled)) + p) / 2

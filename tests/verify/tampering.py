@@ -352,6 +352,8 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         before = _MISSING
     if before is not _MISSING and alike(before, change.value) and type(before) is type(change.value):
         return None  # no change
+    if isinstance(before, Estimator) and _is_same_template(model, change, before):
+        return None  # a fitted model in the place of a parameter: it is copied without what it learnt
     model = put(model, change.path, copy.deepcopy(change.value))
     found = _verified(model, subject.data)
     if found == "accepted" and (_is_weaker(change, before) or _is_rounding(subject, change, before)):
@@ -384,15 +386,29 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
     return None if is_same or _is_cached(subject.model, change.path) else "accepted, and answers the same"
 
 
-def _is_rounding(subject: Subject, change: Change, before: Any) -> bool:
-    """Tell whether a stated objective was moved by no more than the rounding with which the checker computes it."""
-    if change.path != (("attribute", "certificate_"), ("attribute", "objective")) or not isinstance(
-        change.value, float
-    ):
+def _is_same_template(model: Any, change: Change, before: Any) -> bool:
+    """Tell whether a parameter of a part is another instance of the same class with the same parameters."""
+    at, is_parameter = model, False
+    for step in change.path:
+        is_parameter |= isinstance(at, Estimator) and step[0] == "attribute" and step[1] in at._fields
+        at = _get(at, step)
+    if not is_parameter or type(before) is not type(change.value):
         return False
-    data = subject.data
-    verdict = qed.verify(subject.model, data.X, data.y, data.weight)
-    return bool(abs(change.value - before) <= getattr(verdict, "rounding", 0.0))
+    return alike(before.get_params(deep=False), change.value.get_params(deep=False))
+
+
+def _is_rounding(subject: Subject, change: Change, before: Any) -> bool:
+    """Tell whether a number that the checker computes itself was moved by no more than the rounding of that computation.
+
+    These are the objective and, of an ascent, what the next step gains (a difference of two objectives) and how far it goes, which
+    is stated in units of the deviations of the parameters and computed to nine digits.
+    """
+    if change.path[:-1] != (("attribute", "certificate_"),) or not isinstance(change.value, float):
+        return False
+    data, name = subject.data, change.path[-1][1]
+    rounding = getattr(qed.verify(subject.model, data.X, data.y, data.weight), "rounding", 0.0)
+    allowed = {"objective": rounding, "gain": 4 * rounding, "displacement": 1e-8}.get(name, -1.0)
+    return bool(abs(change.value - before) <= allowed)
 
 
 def _is_within_its_gap(subject: Subject, model: Any, change: Change) -> bool:

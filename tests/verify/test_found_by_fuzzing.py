@@ -9,8 +9,23 @@ import pytest
 import scipy.sparse as sp
 
 import qed
-from qed import cluster, covariance, decomposition, ensemble, linear_model, manifold, naive_bayes, preprocessing, tree
+from qed import (
+    cluster,
+    compose,
+    covariance,
+    decomposition,
+    discriminant_analysis,
+    ensemble,
+    linear_model,
+    manifold,
+    mixture,
+    naive_bayes,
+    neural_network,
+    preprocessing,
+    tree,
+)
 from qed.core import CertificateError
+from qed.linear_model._kernels import residual_sums
 from qed.verify._answers._found import drawn_map, factors
 
 
@@ -209,3 +224,245 @@ def test_projections_are_drawn_again(name, X):
     model.seed_ += 1
     with pytest.raises(CertificateError):
         drawn_map(model, X, told)
+
+
+# -- classes whose means are next to those of all rows -----------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_a_class_midway_between_two_others_is_accepted(offset):
+    """The middle mean is that of all rows up to rounding, and so is its hyperplane: every such fit was refused."""
+    rng = np.random.default_rng(0)
+    spread = rng.normal(size=(10, 2))
+    X, y = np.vstack([spread + 0.1 * (label + 1) + offset for label in range(3)]), np.repeat([0, 1, 2], 10)
+    model = discriminant_analysis.LinearDiscriminantAnalysis().fit(X, y)
+    assert qed.verify(model, X, y).holds
+    model.coef_[0] *= 1 + 1e-6
+    assert refused(model, X, y)
+
+
+def test_a_class_of_nearly_all_weight_is_accepted():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
+    weight = np.where(y == 1, 1e7, 1e-4)
+    model = discriminant_analysis.LinearDiscriminantAnalysis().fit(X, y, weight)
+    assert qed.verify(model, X, y, weight).holds
+    model.explained_variance_ratio_ = model.explained_variance_ratio_[:-1]
+    assert refused(model, X, y, weight)
+
+
+# -- boosting ----------------------------------------------------------------------------------------------
+
+
+def test_steps_of_leaves_that_are_nearly_certain_are_accepted():
+    """One minus a probability near one is rounding: curvatures are products of both probabilities."""
+    X = np.arange(12.0).reshape(-1, 1)
+    y = np.array([0] * 5 + [1] + [0] * 5 + [1])
+    weight = np.where(np.arange(12) == 5, 60.0, 1e-7)
+    model = ensemble.GradientBoostingClassifier(n_estimators=4, random_state=0, max_depth=1).fit(X, y, weight)
+    assert qed.verify(model, X, y, weight).holds
+
+
+def boosted(**given):
+    """Return a histogram boosting of a few hundred rows, with its data."""
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(300, 4)), 1)
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=300)
+    options = {"max_iter": 3, "min_samples_leaf": 5, "random_state": 0, **given}
+    return ensemble.HistGradientBoostingRegressor(**options).fit(X, y), X, y
+
+
+@pytest.mark.parametrize(
+    ("given", "raised"),
+    [
+        ({"max_depth": 2}, {"max_depth": 3}),
+        ({"max_depth": 2}, {"max_depth": None}),
+        ({"max_leaf_nodes": 5}, {"max_leaf_nodes": 6}),
+        ({"min_samples_leaf": 20}, {"min_samples_leaf": 15}),
+        ({"max_bins": 10}, {"max_bins": 20}),
+        ({"max_features": 0.5}, {"max_features": 1.0}),
+        ({"l2_regularization": 0.0}, {"l2_regularization": 1.0}),
+        ({"interaction_cst": "no_interactions"}, {"interaction_cst": None}),
+    ],
+)
+def test_limits_of_histogram_boosting_that_were_raised(given, raised):
+    model, X, y = boosted(**given)
+    assert "were compared with every other cut" in qed.verify(model, X, y).statement
+    model.set_params(**raised)
+    assert refused(model, X, y)
+
+
+def test_a_worse_split_with_leaves_of_its_own_is_refused():
+    """Values, weights and losses are those of the split; only the comparison with other cuts tells."""
+    model, X, y = boosted(max_iter=1, max_leaf_nodes=2)
+    worse = ensemble.HistGradientBoostingRegressor(max_iter=1, max_leaf_nodes=2, min_samples_leaf=5, random_state=0)
+    worse.fit(X[:, [3]], y)
+    trees = worse.trees_
+    model.trees_ = replace(
+        trees, n_features=4, feature=np.where(trees.feature >= 0, 3, trees.feature).astype(trees.feature.dtype)
+    )
+    model.certificate_, model.train_score_ = worse.certificate_, worse.train_score_
+    assert refused(model, X, y)
+
+
+def test_a_threshold_moved_over_a_gap_of_its_node_is_refused():
+    rng = np.random.default_rng(4)
+    X = rng.permutation(np.arange(200.0)).reshape(-1, 1)
+    y = (X[:, 0] > 100) + (X[:, 0] > 180) + 0.0
+    model = ensemble.HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=5, max_leaf_nodes=3).fit(X, y)
+    assert qed.verify(model, X, y).holds
+    root = int(np.argmax(model.trees_.threshold == 100.5))
+    threshold = model.trees_.threshold.copy()
+    threshold[root] = 101.5
+    model.trees_ = replace(model.trees_, threshold=threshold)
+    assert refused(model, X, y)
+
+
+# -- least squares and networks ----------------------------------------------------------------------------
+
+
+def test_the_objective_of_sparse_rows_of_very_different_weight_is_told_to_nine_digits():
+    rng = np.random.default_rng(7)
+    X = sp.csr_matrix(rng.normal(size=(9, 4)))
+    y, weight = rng.normal(size=9), 10.0 ** rng.uniform(-6, 0, 9)
+    weight[2] = 8.6e6
+    model = linear_model.Ridge().fit(X, y, weight)
+    residual = y - X @ model.coef_ - model.intercept_
+    true = float(weight @ residual**2 + model.coef_ @ model.coef_)
+    assert abs(model.certificate_.objective - true) <= 2e-9 * true
+    assert qed.verify(model, X, y, weight).holds
+
+
+def test_squared_residuals_are_held_to_nine_digits(X, y):
+    model = linear_model.LinearRegression().fit(1e3 * X, 1e4 * y)
+    assert qed.verify(model, 1e3 * X, 1e4 * y).holds
+    model.squared_residuals_ *= 1 + 1e-7
+    assert refused(model, 1e3 * X, 1e4 * y)
+
+
+def test_residuals_of_targets_far_from_zero_keep_their_digits():
+    """Targets less their mean are exact; less what is fitted first, they lost the digits of the mean."""
+    rng = np.random.default_rng(8)
+    X, y, w = rng.normal(size=(50, 3)), -8.3e7 + rng.normal(size=50), rng.normal(size=3)
+    mean, centre = float(np.mean(y)), X.mean(axis=0)
+    squares = residual_sums(X, y[:, None], w[:, None], np.array([mean]), None, centre)[2][0]
+    wide = (y.astype(np.longdouble) - mean) - (X - centre).astype(np.longdouble) @ w
+    assert abs(squares - float(wide @ wide)) <= 1e-13 * squares
+
+
+@pytest.mark.parametrize("place", ["coefs_", "intercepts_"])
+def test_units_that_no_row_reaches_hold_no_weights(place, X, y):
+    rows = X + 10
+    model = neural_network.MLPRegressor(hidden_layer_sizes=(30,), max_iter=5, random_state=0).fit(rows, y)
+    silent = (rows @ model.coefs_[0] + model.intercepts_[0]).max(axis=0) <= 0
+    assert silent.any()
+    assert not model.coefs_[0][:, silent].any()
+    assert not model.coefs_[1][silent].any()
+    assert qed.verify(model, rows, y).holds
+    unit = int(np.argmax(silent))
+    if place == "coefs_":
+        model.coefs_[1][unit] = 0.7
+    else:
+        model.intercepts_[0][unit] = -0.1
+    assert refused(model, rows, y)
+
+
+# -- embeddings and codes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_axes_of_equal_eigenvalues_are_settled_by_the_columns(dtype):
+    """Points on a circle: the two least eigenvalues tie, and any pair of axes of their space would do."""
+    angle = np.arange(24) * 2 * np.pi / 24
+    X = np.column_stack([np.cos(angle), np.sin(angle)]).astype(dtype)
+    model = manifold.SpectralEmbedding(2, affinity="rbf", gamma=2.0).fit(X)
+    assert qed.verify(model, X).holds
+    order = np.random.default_rng(0).permutation(24)
+    again = manifold.SpectralEmbedding(2, affinity="rbf", gamma=2.0).fit(X[order])
+    assert np.allclose(np.abs(again.embedding_), np.abs(model.embedding_[order]), atol=1e-5)  # a circle has no sides
+    model.embedding_ = model.embedding_[:, ::-1].copy()
+    assert refused(model, X)
+
+
+def test_dependent_atoms_of_unequal_length_have_the_best_codes():
+    rng = np.random.default_rng(9)
+    for _ in range(40):
+        atoms = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 4)) * 10.0 ** rng.uniform(-1, 1, (6, 1))
+        rows = rng.normal(size=(20, 4)) * 10.0 ** rng.uniform(-1, 2, (20, 1))
+        coder = decomposition.SparseCoder(atoms, transform_algorithm="lasso_cd", transform_alpha=0.05).fit(rows)
+        assert coder.certificate_.gap <= 1e-7 * coder.certificate_.null_objective
+        assert qed.verify(coder, rows).holds
+
+
+@pytest.mark.parametrize("kind", ["DictionaryLearning", "MiniBatchDictionaryLearning"])
+def test_atoms_that_no_row_uses_are_zero(kind, X):
+    """No row is worth its penalty: any atoms would state the same, and code new rows otherwise."""
+    model = getattr(decomposition, kind)(2, alpha=50.0, random_state=0).fit(X)
+    assert not model.components_.any()
+    assert qed.verify(model, X).holds
+    model.components_ = np.eye(2, 4)
+    assert refused(model, X)
+
+
+def test_a_stream_keeps_atoms_that_its_last_batch_does_not_use(X):
+    model = decomposition.MiniBatchDictionaryLearning(2, alpha=0.1, random_state=0)
+    model.partial_fit(X).partial_fit(1e-3 * X)
+    assert model.components_.any(axis=1).all()
+    assert qed.verify(model, 1e-3 * X).holds
+
+
+# -- words, seeds and types --------------------------------------------------------------------------------
+
+
+def test_words_of_what_is_claimed_and_of_what_is_not(X, y):
+    labels = (y > 0).astype(int)
+    for model, rows in ((naive_bayes.MixedNB(), X), (naive_bayes.PoissonNB(), np.round(np.abs(X)))):
+        model.fit(rows, labels)
+        model.certificate_ = replace(model.certificate_, what="The truth")
+        assert refused(model, rows, labels)
+    pipeline = compose.Pipeline([("f", preprocessing.FunctionTransformer(np.tanh)), ("r", linear_model.Ridge())]).fit(
+        X, y
+    )
+    assert qed.verify(pipeline, X, y).holds
+    pipeline[0].certificate_ = replace(pipeline[0].certificate_, reason="")
+    assert refused(pipeline, X, y)
+
+
+def test_the_seed_of_an_imputer_is_that_of_its_parameter(X):
+    rows = X.copy()
+    rows[::7, 1] = np.nan
+    model = preprocessing.IterativeImputer(random_state=0).fit(rows)
+    assert qed.verify(model, rows).holds
+    model.seed_ = 0
+    assert refused(model, rows)
+
+
+def test_numbers_are_not_stored_as_objects(X):
+    rows = np.round(X)
+    for kind in (preprocessing.OneHotEncoder, preprocessing.OrdinalEncoder):
+        model = kind().fit(rows)
+        model.categories_[1] = model.categories_[1].astype(object)
+        assert refused(model, rows)
+
+
+# -- numbers outside of the range in which a proof holds ---------------------------------------------------
+
+
+def test_shares_of_shrinkage_do_not_depend_on_the_unit():
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(12, 3)) * [1, 2, 3]
+    for kind in (covariance.OAS, covariance.LedoitWolf):
+        wanted = kind().fit(X).shrinkage_
+        for size in (1e-100, 1e100):
+            assert abs(kind().fit(size * X).shrinkage_ - wanted) <= 1e-9
+
+
+def test_numbers_outside_the_range_of_a_proof_are_refused_in_words():
+    X = np.random.default_rng(11).integers(-2, 3, (8, 2)) * 8e46
+    weight = 10.0 ** np.arange(8)
+    with pytest.raises(qed.InvalidData, match="reg_covar"):
+        mixture.GaussianMixture(2, random_state=0).fit(X, sample_weight=weight)
+    with pytest.raises(qed.InvalidData, match="fourth powers"):
+        manifold.ClassicalMDS(1).fit(1e100 * X)
+    with pytest.raises(qed.InvalidData):
+        covariance.EmpiricalCovariance(assume_centered=True).fit(np.column_stack([np.full(8, 1e-200), X[:, 0] / 8e46]))

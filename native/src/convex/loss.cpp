@@ -147,8 +147,16 @@ void softmax_rows(const LossRows& in, const LossOut& out, Index first, Index las
         to_probabilities(p, k, top, log_total);
         store_some(moved(out.value, i), log_total + (top - own), count);
         if (out.bend != nullptr) {
+            // what is left of one is added up: of a probability near one the difference would be rounding
+            Vector<double> before{};
+            Vector<double> behind{};
             for (Index c = 0; c < k; ++c) {
-                work.set(c, p.get(c) * (1.0 - p.get(c)));
+                work.set(c, before);
+                before += p.get(c);
+            }
+            for (Index c = k - 1; c >= 0; --c) {
+                work.set(c, p.get(c) * (work.get(c) + behind));
+                behind += p.get(c);
             }
             work.store_rows(out.bend + i * k, count);
         }

@@ -210,7 +210,7 @@ void take_residuals(const double* y, const double* s, Index count, double offset
     double total = 0.0;
     double squares = 0.0;
     for (Index i = 0; i < count; ++i) {
-        const double r = y[i] - fitted[i] - offset;
+        const double r = (y[i] - offset) - fitted[i];  // targets far from zero lose no digits to their mean
         const double weighted = s == nullptr ? r : r * s[i];
         total += weighted;
         squares += weighted * r;

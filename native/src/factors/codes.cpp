@@ -10,6 +10,7 @@
 namespace qed {
 namespace {
 
+constexpr double kDependent = 1e-14;  // of its square: what is left of an atom that others make up
 constexpr Index kBlock = 64;  // rows of a block: a fraction of a millisecond for dozens of entries, and shared evenly
 
 Index blocks_of(Index rows) noexcept {
@@ -75,10 +76,19 @@ class FaceSteps {
 
     /// Moves w to the least point of its face, leaving the face where an entry reaches zero on the way; what it gains.
     double run(const CodeProblem& problem, const double* right, double* w) {
-        factor_.resize(size(problem.width * problem.width));  // few rows need it
+        factor_.resize(size((problem.width + 1) * problem.width));  // few rows need it
         double gained = 0.0;
-        for (Index round = 0; round < problem.width; ++round) {
-            const Index count = factorise(problem, w);
+        for (Index round = 0; round < 2 * problem.width; ++round) {
+            Index dependent = -1;
+            const Index count = factorise(problem, w, dependent);
+            if (dependent >= 0) {
+                const double fall = leave(problem, w, count, dependent);
+                if (fall > 0.0) {
+                    gained += fall;
+                    find_slope(problem, right, w, slope_.data());
+                    continue;
+                }
+            }
             const double fall = solve(problem, w, count);
             if (!(fall > 0.0)) {
                 break;
@@ -98,8 +108,9 @@ class FaceSteps {
     [[nodiscard]] Index face(Index s) const noexcept { return face_[size(s)]; }
     double& at(const CodeProblem& problem, Index i, Index j) noexcept { return factor_[size(i * problem.width + j)]; }
 
-    /// Cholesky factor over the entries of the face; one that depends on those before it stays where it is.
-    Index factorise(const CodeProblem& problem, const double* w) noexcept {
+    /// Cholesky factor over the entries of the face. The first that depends on those before it is told, with its row behind
+    /// the factor; such entries are left out.
+    Index factorise(const CodeProblem& problem, const double* w, Index& dependent) noexcept {
         Index count = 0;
         for (Index next = 0; next < problem.width; ++next) {
             if (w[next] == 0.0) {
@@ -115,12 +126,60 @@ class FaceSteps {
                 at(problem, count, i) = sum / at(problem, i, i);
                 rest -= at(problem, count, i) * at(problem, count, i);
             }
-            if (rest > 1e-14 * row[next]) {
+            if (rest > kDependent * row[next]) {
                 at(problem, count, count) = std::sqrt(rest);
                 face_[size(count++)] = next;
+            } else if (dependent < 0) {
+                if (leaves(problem, w, count, next)) {
+                    dependent = next;
+                    return count;
+                }
             }
         }
         return count;
+    }
+
+    /// Finds the direction along which an entry and those that it depends on change nothing but the penalty.
+    bool leaves(const CodeProblem& problem, const double* w, Index count, Index dependent) noexcept {
+        for (Index i = count - 1; i >= 0; --i) {
+            double sum = at(problem, count, i);
+            for (Index j = i + 1; j < count; ++j) {
+                sum += at(problem, j, i) * step_[size(j)];
+            }
+            step_[size(i)] = -sum / at(problem, i, i);
+        }
+        tilt_ = w[dependent] > 0.0 ? 1.0 : -1.0;
+        double terms = 1.0;
+        for (Index i = 0; i < count; ++i) {
+            tilt_ += (w[face(i)] > 0.0 ? 1.0 : -1.0) * step_[size(i)];
+            terms += std::abs(step_[size(i)]);
+        }
+        return problem.lasso > 0.0 && std::abs(tilt_) > 1e-9 * terms;
+    }
+
+    /// Goes along that direction, downhill, until an entry reaches zero; what it gains.
+    double leave(const CodeProblem& problem, double* w, Index count, Index dependent) const noexcept {
+        const double way = tilt_ > 0.0 ? -1.0 : 1.0;
+        Index first = -1;
+        double length = 0.0;
+        const auto look = [&](Index s, double here, double by) {
+            if (here * by < 0.0 && (first < 0 || -here / by < length)) {
+                length = -here / by;
+                first = s;
+            }
+        };
+        look(count, w[dependent], way);
+        for (Index s = 0; s < count; ++s) {
+            look(s, w[face(s)], way * step_[size(s)]);
+        }
+        if (first < 0) {
+            return 0.0;
+        }
+        for (Index s = 0; s < count; ++s) {
+            w[face(s)] = s == first ? 0.0 : w[face(s)] + way * length * step_[size(s)];
+        }
+        w[dependent] = first == count ? 0.0 : w[dependent] + way * length;
+        return problem.lasso * length * std::abs(tilt_);
     }
 
     /// The step to the least point of the face; minus the derivative along it.
@@ -167,6 +226,7 @@ class FaceSteps {
     std::vector<double> factor_;
     std::vector<double> step_;
     std::vector<Index> face_;
+    double tilt_ = 0.0;  ///< what the penalty rises by along the direction of a dependent entry, over the lasso
 };
 
 constexpr Index kSweepsOfAFace = 32;  // after so many without rest the face is solved: far fewer than a slow row needs

@@ -462,15 +462,21 @@ class BoostGrower {
 /// All rows, in memory here.
 class RowsHere final : public BoostSource {
   public:
-    /// Without scores it numbers the leaves of rows instead.
-    RowsHere(const RankedTable& x, const BoostRows& rows, double* scores, std::int32_t* leaf)
-        : words_(2 * rows.count), order_(2 * rows.count), scores_(scores), leaf_(leaf) {
+    /// Without scores it numbers the leaves of rows instead. `fine`: whether limits of values are stated from the sums.
+    RowsHere(const RankedTable& x, const BoostRows& rows, bool fine, double* scores, std::int32_t* leaf)
+        : words_(2 * rows.count), order_(2 * rows.count), root_(x.view().places()), scores_(scores), leaf_(leaf) {
         arrays_ = {x.view(), rows, words_.get(), {order_.get(), order_.get() + rows.count}};
+        scale_ = scale_of(extent_of(rows), rows.counts != nullptr, fine);
+        total_ = part_.start(arrays_, scale_);
     }
-    BoostScale start(bool fine, Sums& total, Sums* histogram) override {
-        const BoostScale scale = scale_of(extent_of(arrays_.given), arrays_.given.counts != nullptr, fine);
-        total = part_.start(arrays_, scale, histogram);
-        return scale;
+    [[nodiscard]] BoostSums sums() const { return part_.sums(arrays_); }
+    /// Room for the histogram of all rows, which is filled by whoever makes this, for several classes together.
+    [[nodiscard]] Sums* root() const noexcept { return root_.get(); }
+
+    BoostScale start(bool /*fine*/, Sums& total, Sums* histogram) override {
+        total = total_;
+        std::copy_n(root_.get(), arrays_.bins.places(), histogram);
+        return scale_;
     }
     void divide(const std::vector<Division>& divisions, const std::vector<Sums*>& histograms) override {
         for (std::size_t k = 0; k < divisions.size(); ++k) {
@@ -492,8 +498,11 @@ class RowsHere final : public BoostSource {
   private:
     ScratchArray<std::int64_t> words_;
     ScratchArray<std::uint32_t> order_;
+    ScratchArray<Sums> root_;
     BoostArrays arrays_{};
     BoostPart part_;
+    BoostScale scale_;
+    Sums total_;
     double* scores_;
     std::int32_t* leaf_;
 };
@@ -508,19 +517,39 @@ BoostTree grow_tree(BoostSource& source, const std::vector<RankedColumn>& column
 std::vector<BoostTree> grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules,
                                     double* scores) {
     std::vector<BoostTree> trees(at(rows.stride));
-    const auto grow = [&](Index k) {
-        BoostRows own = rows;
-        own.slopes += k;
-        own.curvatures += k;
-        std::vector<std::int32_t> leaf(scores == nullptr ? at(rows.count) : 0);
-        RowsHere here(x, own, scores == nullptr ? nullptr : scores + k, leaf.data());
-        trees[at(k)] = grow_tree(here, x.info(), rules, rules.seed + static_cast<std::uint64_t>(k));
-        trees[at(k)].leaf = std::move(leaf);
-    };
-    const Index shared = rows.stride - rows.stride % thread_count();  // trees that keep all threads busy, one each
-    parallel_for(shared, grow);
-    for (Index k = shared; k < rows.stride; ++k) {
-        grow(k);
+    for (Index first = 0; first < rows.stride; first += kWordsTogether) {
+        const Index many = std::min(kWordsTogether, rows.stride - first);
+        std::vector<std::vector<std::int32_t>> leaves(at(many));
+        std::vector<std::unique_ptr<RowsHere>> here;
+        std::vector<BoostSums> sums;
+        std::vector<const BoostSums*> classes;
+        std::vector<Sums*> histograms;
+        for (Index k = 0; k < many; ++k) {
+            BoostRows own = rows;
+            own.slopes += first + k;
+            own.curvatures += first + k;
+            leaves[at(k)].resize(scores == nullptr ? at(rows.count) : 0);
+            here.push_back(std::make_unique<RowsHere>(x, own, rules.monotone != nullptr,
+                                                      scores == nullptr ? nullptr : scores + first + k,
+                                                      leaves[at(k)].data()));
+            sums.push_back(here.back()->sums());
+            histograms.push_back(here.back()->root());
+        }
+        for (const BoostSums& one : sums) {
+            classes.push_back(&one);
+        }
+        BoostSums::fill(classes, nullptr, rows.count, histograms.data());  // at the root all classes have the same rows
+        const auto grow = [&](Index k) {
+            const Index number = first + k;
+            trees[at(number)] =
+                grow_tree(*here[at(k)], x.info(), rules, rules.seed + static_cast<std::uint64_t>(number));
+            trees[at(number)].leaf = std::move(leaves[at(k)]);
+        };
+        const Index shared = many - many % thread_count();  // trees that keep all threads busy, one each
+        parallel_for(shared, grow);
+        for (Index k = shared; k < many; ++k) {
+            grow(k);
+        }
     }
     return trees;
 }

@@ -14,15 +14,12 @@ constexpr Index kRowsOfBlock = Index{1} << 14;  // rows that are parted at a tim
 
 }  // namespace
 
-Sums BoostPart::start(const BoostArrays& arrays, const BoostScale& scale, Sums* histogram) {
+Sums BoostPart::start(const BoostArrays& arrays, const BoostScale& scale) {
     scale_ = scale;
     const Index count = arrays.given.count;
     ranges_.assign(1, {0, count, 0});
     std::iota(arrays.order[0], arrays.order[0] + count, 0U);
-    const BoostSums sums(arrays.bins, scale_, arrays.words);
-    const Sums total = sums.round(arrays.given);
-    sums.fill(nullptr, count, histogram);
-    return total;
+    return sums(arrays).round(arrays.given);
 }
 
 void BoostPart::divide(const BoostArrays& arrays, const Division& division, Sums* histogram) {
@@ -67,7 +64,9 @@ void BoostPart::divide(const BoostArrays& arrays, const Division& division, Sums
     ranges_[at(division.right)] = {middle, node.stop, 1 - node.side};
     if (division.filled >= 0) {
         const Range& child = ranges_[at(division.filled)];
-        BoostSums(arrays.bins, scale_, arrays.words).fill(to + child.start, child.count(), histogram);
+        const BoostSums rounded = sums(arrays);
+        const BoostSums* const classes[] = {&rounded};
+        BoostSums::fill(classes, to + child.start, child.count(), &histogram);
     }
 }
 

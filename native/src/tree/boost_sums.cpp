@@ -10,7 +10,6 @@
 
 #include "qed/dense/numbers.hpp"
 #include "qed/machine/parallel.hpp"
-#include "qed/machine/scratch.hpp"
 
 namespace qed {
 namespace {
@@ -45,49 +44,42 @@ void for_rows(const BoostRows& given, const Work& work) {
     });
 }
 
-/// Adds words to the bins of the first columns of a group. `bins` points to the group in the first row.
-template <int kColumns>
+/// Words of a row, side by side.
+template <int kSlots>
+struct LineOf {
+    using Type [[gnu::vector_size(kSlots * 8), gnu::may_alias]] = Word;
+};
+template <>
+struct LineOf<1> {
+    using Type = Word;
+};
+
+/// Adds the words of rows to the bins of the first columns of a group. `bins` points to the group in the first row.
+template <int kSlots, int kColumns>
 void add_words(const std::uint8_t* bins, Index step, const std::uint32_t* rows, Index count, const Word* words,
                Word* sums) noexcept {
+    using Line = typename LineOf<kSlots>::Type;
+    const auto* const from = reinterpret_cast<const Line*>(words);
+    auto* const to = reinterpret_cast<Line*>(sums);
     for (Index i = 0; i < count; ++i) {
         std::uint64_t own = 0;
         std::memcpy(&own, bins + (rows != nullptr ? static_cast<Index>(rows[i]) : i) * step, sizeof own);
-        const Word word = words[i];
+        const Line line = from[i];
 #pragma GCC unroll 8
         for (int c = 0; c < kColumns; ++c) {
-            sums[c * kPlaces + static_cast<Index>((own >> (8 * c)) & 255)] += word;
-        }
-    }
-}
-
-template <int kColumns>
-void add_pairs(const std::uint8_t* bins, Index step, const std::uint32_t* rows, Index count, const Word* words,
-               Word* sums) noexcept {
-    using Pair [[gnu::vector_size(16), gnu::may_alias]] = Word;
-    const auto* const from = reinterpret_cast<const Pair*>(words);
-    auto* const to = reinterpret_cast<Pair*>(sums);
-    for (Index i = 0; i < count; ++i) {
-        std::uint64_t own = 0;
-        std::memcpy(&own, bins + (rows != nullptr ? static_cast<Index>(rows[i]) : i) * step, sizeof own);
-        const Pair pair = from[i];
-#pragma GCC unroll 8
-        for (int c = 0; c < kColumns; ++c) {
-            to[c * kPlaces + static_cast<Index>((own >> (8 * c)) & 255)] += pair;
+            to[c * kPlaces + static_cast<Index>((own >> (8 * c)) & 255)] += line;
         }
     }
 }
 
 using Add = void (*)(const std::uint8_t*, Index, const std::uint32_t*, Index, const Word*, Word*) noexcept;
-template <std::size_t... kNumbers>
-constexpr std::array<Add, kGrouped> words_adders(std::index_sequence<kNumbers...>) {
-    return {&add_words<static_cast<int>(kNumbers) + 1>...};
+template <int kSlots, std::size_t... kNumbers>
+constexpr std::array<Add, kGrouped> adders(std::index_sequence<kNumbers...>) {
+    return {&add_words<kSlots, static_cast<int>(kNumbers) + 1>...};
 }
-template <std::size_t... kNumbers>
-constexpr std::array<Add, kGrouped> pairs_adders(std::index_sequence<kNumbers...>) {
-    return {&add_pairs<static_cast<int>(kNumbers) + 1>...};
-}
-constexpr auto kAddWords = words_adders(std::make_index_sequence<kGrouped>{});
-constexpr auto kAddPairs = pairs_adders(std::make_index_sequence<kGrouped>{});
+constexpr auto kColumnNumbers = std::make_index_sequence<kGrouped>{};
+constexpr std::array<std::array<Add, kGrouped>, 4> kAdders = {adders<1>(kColumnNumbers), adders<2>(kColumnNumbers),
+                                                              adders<4>(kColumnNumbers), adders<8>(kColumnNumbers)};
 
 }  // namespace
 
@@ -167,84 +159,152 @@ Sums BoostSums::round(const BoostRows& given) const {
     return total;
 }
 
-void BoostSums::fill(const std::uint32_t* rows, Index count, Sums* histogram) const {
-    const Effort effort(static_cast<double>(count) * static_cast<double>(x_.columns));
+/// Classes whose words are added together, at the same bins.
+struct BoostSums::Together {
+    std::span<const BoostSums* const> classes;
+    Index width = 0;         ///< words a row
+    int slots_log = 0;       ///< binary logarithm of the places that they take: a power of two
+    bool is_packed = false;  ///< whether one of the classes is
+
+    [[nodiscard]] Index slots() const noexcept { return Index{1} << slots_log; }
+    /// Whether what is added up is the histogram itself.
+    [[nodiscard]] bool is_direct() const noexcept { return classes.size() == 1 && !is_packed; }
+};
+
+void BoostSums::fill(std::span<const BoostSums* const> classes, const std::uint32_t* rows, Index count,
+                     Sums* const* histograms) {
+    while (!classes.empty()) {
+        Together own;
+        std::size_t many = 0;
+        while (many < classes.size() && own.width + classes[many]->width() <= kWordsTogether) {
+            own.width += classes[many]->width();
+            own.is_packed = own.is_packed || classes[many]->scale_.is_packed;
+            ++many;
+        }
+        own.classes = classes.first(many);
+        own.slots_log = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(own.width - 1)));
+        fill(own, rows, count, histograms);
+        classes = classes.subspan(many);
+        histograms += many;
+    }
+}
+
+void BoostSums::fill(const Together& own, const std::uint32_t* rows, Index count, Sums* const* histograms) {
+    const BoostSums& first = *own.classes[0];
+    const Index groups = first.groups_;
+    const Index size = first.x_.places();
+    const auto classes = static_cast<Index>(own.classes.size());
+    const Effort effort(static_cast<double>(count) * static_cast<double>(first.x_.columns * classes));
     const Index parts = std::min<Index>(thread_count(), count / kRowsOfPart);
     if (parts < 2) {
-        const Index shares = std::min<Index>(thread_count(), groups_);
+        const Index shares = std::min<Index>(thread_count(), groups);
         parallel_for(shares, [&](Index k) {
-            add_rows(rows, 0, count, k * groups_ / shares, (k + 1) * groups_ / shares, histogram);
+            add_rows(own, rows, 0, count, k * groups / shares, (k + 1) * groups / shares, histograms);
         });
         return;
     }
-    const ScratchArray<Sums> others((parts - 1) * x_.places());
+    const ScratchArray<Sums> others((parts - 1) * classes * size);
     parallel_for(parts, [&](Index k) {
-        add_rows(rows, k * count / parts, (k + 1) * count / parts, 0, groups_,
-                 k == 0 ? histogram : others.get() + (k - 1) * x_.places());
+        Sums* to[kWordsTogether];
+        for (Index c = 0; c < classes; ++c) {
+            to[c] = k == 0 ? histograms[c] : others.get() + ((k - 1) * classes + c) * size;
+        }
+        add_rows(own, rows, k * count / parts, (k + 1) * count / parts, 0, groups, to);
     });
-    parallel_for(groups_, [&](Index g) {
-        const Index first = g * kGrouped * kPlaces;
-        for (Index k = 0; k < parts - 1; ++k) {
-            const Sums* const own = others.get() + k * x_.places();
-            for (Index place = first; place < first + kGrouped * kPlaces; ++place) {
-                histogram[place] += own[place];
+    parallel_for(groups, [&](Index g) {
+        const Index start = g * kGrouped * kPlaces;
+        for (Index k = 0; k < (parts - 1) * classes; ++k) {
+            const Sums* const from = others.get() + k * size;
+            Sums* const to = histograms[k % classes];
+            for (Index place = start; place < start + kGrouped * kPlaces; ++place) {
+                to[place] += from[place];
             }
         }
     });
 }
 
-/// Clears the histograms of some groups, and adds the rows at [first, last) a block at a time, so that the bins of a
-/// block are fetched once for all groups.
-void BoostSums::add_rows(const std::uint32_t* rows, Index first, Index last, Index group, Index end,
-                         Sums* histogram) const {
-    const Index step = x_.row_step();
-    const Index width = scale_.is_packed ? 1 : 2;
-    const ScratchArray<Word> gathered(width * kRowsOfBlock);
-    const ScratchArray<Word> packed((end - group) * kGrouped * kPlaces);
-    std::fill_n(histogram + group * kGrouped * kPlaces, (end - group) * kGrouped * kPlaces, Sums{});
-    std::fill_n(packed.get(), scale_.is_packed ? (end - group) * kGrouped * kPlaces : 0, Word{0});
+/// Puts the words of some rows of all classes side by side.
+void BoostSums::gather(const Together& own, const std::uint32_t* rows, Index from, Index count, Word* to) {
+    const Index slots = own.slots();
+    Index slot = 0;
+    for (const BoostSums* const one : own.classes) {
+        const Index width = one->width();
+        const Word* const words = one->words_;
+        for (Index i = 0; i < count; ++i) {
+            const Index row = rows != nullptr ? static_cast<Index>(rows[from + i]) : from + i;
+            for (Index k = 0; k < width; ++k) {
+                to[i * slots + slot + k] = words[row * width + k];
+            }
+        }
+        slot += width;
+    }
+    for (; slot < slots; ++slot) {
+        for (Index i = 0; i < count; ++i) {
+            to[i * slots + slot] = 0;
+        }
+    }
+}
+
+/// Clears the histograms of some groups of columns, and adds the rows at [first, last) a block at a time, so that what a
+/// block needs is fetched once for all groups.
+void BoostSums::add_rows(const Together& own, const std::uint32_t* rows, Index first, Index last, Index group,
+                         Index end, Sums* const* histograms) {
+    const BinsView& x = own.classes[0]->x_;
+    const Index step = x.row_step();
+    const Index slots = own.slots();
+    const Index places = (end - group) * kGrouped * kPlaces;
+    const Index start = group * kGrouped * kPlaces;
+    const ScratchArray<Word> gathered(slots * kRowsOfBlock);
+    const ScratchArray<Word> added(own.is_direct() ? 1 : places * slots);
+    Word* const to = own.is_direct() ? &histograms[0][start].slope : added.get();
+    for (std::size_t c = 0; c < own.classes.size(); ++c) {
+        std::fill_n(histograms[c] + start, places, Sums{});
+    }
+    std::fill_n(added.get(), own.is_direct() ? 0 : places * slots, Word{0});
     Index held = 0;
     for (Index from = first; from < last; from += kRowsOfBlock) {
         const Index count = std::min(last - from, kRowsOfBlock);
-        const Word* words = words_ + width * from;
-        const std::uint32_t* const own = rows != nullptr ? rows + from : nullptr;
-        if (own != nullptr) {
-            for (Index i = 0; i < count; ++i) {
-                const auto row = static_cast<Index>(own[i]);
-                if (from + i + kRowsAhead < last) {
-                    const auto later = static_cast<Index>(own[i + kRowsAhead]);
-                    __builtin_prefetch(x_.by_row + later * step);
-                    __builtin_prefetch(words_ + later * width);
-                }
-                for (Index k = 0; k < width; ++k) {
-                    gathered[width * i + k] = words_[width * row + k];
-                }
+        for (Index i = from + kRowsAhead; rows != nullptr && i < std::min(last, from + count + kRowsAhead); ++i) {
+            __builtin_prefetch(x.by_row + static_cast<Index>(rows[i]) * step);
+            for (const BoostSums* const one : own.classes) {
+                __builtin_prefetch(one->words_ + static_cast<Index>(rows[i]) * one->width());
             }
+        }
+        const Word* words = own.classes[0]->words_ + own.width * from;
+        if (rows != nullptr || own.classes.size() > 1) {
+            gather(own, rows, from, count, gathered.get());
             words = gathered.get();
         }
-        const std::uint8_t* const bins = x_.by_row + (rows != nullptr ? 0 : from * step);
+        const std::uint8_t* const bins = x.by_row + (rows != nullptr ? 0 : from * step);
         for (Index g = group; g < end; ++g) {
-            const auto columns = static_cast<std::size_t>(std::min(kGrouped, x_.columns - g * kGrouped));
-            if (scale_.is_packed) {
-                kAddWords[columns - 1](bins + g * kGrouped, step, own, count, words,
-                                       packed.get() + (g - group) * kGrouped * kPlaces);
-            } else {
-                kAddPairs[columns - 1](bins + g * kGrouped, step, own, count, words,
-                                       &histogram[g * kGrouped * kPlaces].slope);
-            }
+            const auto columns = static_cast<std::size_t>(std::min(kGrouped, x.columns - g * kGrouped));
+            kAdders[at(own.slots_log)][columns - 1](bins + g * kGrouped, step, rows != nullptr ? rows + from : nullptr,
+                                                    count, words, to + (g - group) * kGrouped * kPlaces * slots);
         }
         held += count;
-        if (scale_.is_packed && (held + kRowsOfBlock > kRowsOfWord || from + count == last)) {
-            unpack(packed.get(), (end - group) * kGrouped * kPlaces, histogram + group * kGrouped * kPlaces);
+        const bool is_full = own.is_packed && held + kRowsOfBlock > kRowsOfWord;
+        if (!own.is_direct() && (is_full || from + count == last)) {
+            Index slot = 0;
+            for (std::size_t c = 0; c < own.classes.size(); ++c) {
+                own.classes[c]->take(added.get() + slot, slots, places, histograms[c] + start);
+                slot += own.classes[c]->width();
+            }
+            std::fill_n(added.get(), places * slots, Word{0});
             held = 0;
         }
     }
 }
 
-/// Adds what packed sums hold to a histogram, and clears them.
-void BoostSums::unpack(Word* packed, Index count, Sums* histogram) const noexcept {
+/// Adds sums of the words of rows, `slots` apart, to a histogram.
+void BoostSums::take(const Word* added, Index slots, Index count, Sums* histogram) const noexcept {
+    if (!scale_.is_packed) {
+        for (Index place = 0; place < count; ++place) {
+            histogram[place] += Sums{added[place * slots], added[place * slots + 1]};
+        }
+        return;
+    }
     for (Index place = 0; place < count; ++place) {
-        const Word word = std::exchange(packed[place], 0);
+        const Word word = added[place * slots];
         histogram[place].slope += word >> kRestField;
         histogram[place].rest += (((word >> kCountField) & ((Word{1} << kCurvatureField) - 1)) << scale_.units.count_bits) +
                                  (word & ((Word{1} << kCountField) - 1));

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -9,34 +9,14 @@
 
 #include "qed/dense/numbers.hpp"
 #include "qed/machine/parallel.hpp"
-#include "qed/machine/simd.hpp"
+#include "qed/tree/drawn_splits.hpp"
 #include "qed/tree/forest.hpp"
-#include "qed/tree/histogram.hpp"
+#include "qed/tree/local_rows.hpp"
+#include "qed/tree/ranked_splits.hpp"
 #include "qed/tree/rows.hpp"
 
 namespace qed {
 namespace {
-
-/// Columns of the rows of a node, copied to where they stay in the cache while everything below it grows. The rows are
-/// then known by their number in the copy.
-struct LocalRows {
-    Index most;  ///< rows
-    Index step;  ///< from a column to the next: not a power of two, which would share few places of the cache
-    ScratchArray<std::uint32_t> rows, ranks;
-    ScratchArray<std::uint8_t> bins;
-    ScratchArray<double> values;
-    Index depth = 0;  ///< of the stack of open nodes below the one that was copied
-
-    LocalRows(Index rows_, Index columns, bool has_values)
-        : most(rows_),
-          step(rows_ + 16),
-          rows(rows_),
-          ranks(has_values ? 1 : step * columns),
-          bins(has_values ? 1 : step * columns),
-          values(has_values ? step * columns : 1) {}
-};
-constexpr Index kLocalRows = 1 << 10;          // 64 columns of ranks, or 32 of values, fill 256 KiB
-constexpr Index kLargerCopy = Index{4} << 20;  // bytes of a copy that takes the place of all rows, and stays in a cache
 
 /// Grows one tree; what it works with is used again for the next.
 class SampledGrower {
@@ -48,27 +28,14 @@ class SampledGrower {
           columns_(x.columns()),
           rows_(y, limits_, x.rows(), has_weights),
           rule_{std::max<Index>(limits.leaf, 1), 0.0},
-          width_(y.codes != nullptr && !rows_.by_sum() ? y.width : (rows_.by_sum() ? 1 : y.width) + 1),
-          sides_(x.rows() + 1),
-          keys_(x.rows()),
-          entries_(x.rows()),
-          pairs_(2 * x.rows()),
-          sums_(kPlaces * width_),
-          values_(limits.is_random ? 2 * (x.rows() + kLanes<double>) : 1),
-          own_values_(values_.get()),
-          best_values_(values_.get() + (limits.is_random ? x.rows() + kLanes<double> : 0)),
+          local_(x, limits.is_random, limits.leaves == 0),  // best first, nodes are split in no order of places
+          drawn_splits_(x, limits.is_random ? limits.features : 0),
+          ranked_splits_(x, y, rows_.by_sum(), !limits.is_random),
+          sides_(x.rows()),
           codes_(limits.by_category != nullptr ? x.rows() : 1),
-          drawn_(at(columns_)) {
-        if (limits.leaves > 0) {
-            return;  // nodes are split in no order of places
-        }
-        const Index larger = kLargerCopy / (columns_ * static_cast<Index>(sizeof(double)));
-        if (limits.is_random && larger >= 4 * kLocalRows &&
-            x.rows() >= 2 * larger) {  // bins are small enough as they are
-            copies_.push_back(std::make_unique<LocalRows>(larger, columns_, limits.is_random));
-        }
-        copies_.push_back(std::make_unique<LocalRows>(std::min(x.rows(), kLocalRows), columns_, limits.is_random));
-    }
+          entries_(limits.by_category != nullptr ? x.rows() : 1),
+          drawn_(at(columns_)),
+          chosen_(at(blocks_of(columns_, 64)), 0) {}
 
     /// A tree of some rows, and their weights (null for ones).
     ForestTree grow(std::uint64_t seed, double leaf_weight, const std::vector<std::uint32_t>& rows,
@@ -76,7 +43,7 @@ class SampledGrower {
         limits_.seed = seed;
         limits_.leaf_weight = rule_.leaf_weight = leaf_weight;
         rows_.start(rows.data(), static_cast<Index>(rows.size()), weights, is_whole);
-        local_ = nullptr;
+        local_.start();
         arena_.nodes.clear();
         arena_.values.clear();
         arena_.sets.clear();
@@ -87,14 +54,6 @@ class SampledGrower {
     }
 
   private:
-    struct Found {
-        Index column;
-        TreeCut cut;
-        std::uint32_t rank;
-        double threshold;
-        Index set = -1;  // number of the categories that go left
-    };
-
     void choose(Index number) {
         TreeNode& node = arena_.nodes[at(number)];
         if (!node.is_open) {
@@ -102,306 +61,138 @@ class SampledGrower {
         }
         rows_.find_totals(arena_, &node, totals_);
         const SplitView view = rows_.view_of(node, totals_.data(), arena_.values[at(number * y_.width)]);
-        for (Index j = 0; j < columns_; ++j) {
-            drawn_[at(j)] = j;
-        }
-        const bool draws = limits_.features < columns_;
-        has_pairs_ = false;
+        std::iota(drawn_.begin(), drawn_.end(), Index{0});
         found_.clear();
-        best_column_ = -1;
-        double most_gain = -1.0;
         found_sets_.clear();
+        ranked_splits_.start_node();
         bool has_values = false;
-        for (Index j = 0; j < columns_ && (j < limits_.features || !has_values); ++j) {
-            if (draws) {
-                const double share = uniform_of(node.seed + static_cast<std::uint64_t>(j));
-                const auto other = static_cast<Index>(share * static_cast<double>(columns_ - j));
-                std::swap(drawn_[at(j)], drawn_[at(j + std::min(other, columns_ - j - 1))]);
-            }
-            Found found{drawn_[at(j)], {}, 0, 0.0};
-            if (limits_.monotone != nullptr) {
-                rule_.direction = limits_.monotone[found.column];
-                rule_.low = node.low;
-                rule_.high = node.high;
-            }
-            has_values = search(node, view, found) || has_values;
-            if (found.cut.is_found()) {
-                found_.push_back(found);
-                if (limits_.is_random &&
-                    found.cut.gain > most_gain) {  // its rows are parted by these values, most likely
-                    most_gain = found.cut.gain;
-                    std::swap(own_values_, best_values_);
-                    best_column_ = found.column;
-                }
-            }
+        for (Index first = 0, stop = limits_.features; !has_values && first < columns_; first = stop++) {
+            draw_columns(node.seed, first, stop);  // after the first ones, one more while none tells rows apart
+            const Index* const columns = drawn_.data() + first;
+            has_values = limits_.is_random ? search_drawn(node, view, columns, stop - first)
+                                           : search_ranked(node, view, columns, stop - first);
         }
         settle(node);
     }
 
-    /// Medians, and sides of very different weight, are found from rows in order, never from sums over bins.
-    [[nodiscard]] bool by_rows(const SplitView& view) const noexcept {
+    /// Draws the columns at [first, stop) of those that are left, and puts them in order: a bit for each, read from the
+    /// lowest, takes no comparisons that could not be foreseen.
+    void draw_columns(std::uint64_t seed, Index first, Index stop) {
+        for (Index j = first; j < stop && limits_.features < columns_; ++j) {
+            const double share = uniform_of(seed + static_cast<std::uint64_t>(j));
+            const auto other = static_cast<Index>(share * static_cast<double>(columns_ - j));
+            std::swap(drawn_[at(j)], drawn_[at(j + std::min(other, columns_ - j - 1))]);
+        }
+        for (Index j = first; j < stop; ++j) {
+            chosen_[at(drawn_[at(j)] / 64)] |= std::uint64_t{1} << (drawn_[at(j)] % 64);
+        }
+        Index place = first;
+        for (std::size_t word = 0; word < chosen_.size(); ++word) {
+            for (std::uint64_t bits = std::exchange(chosen_[word], 0); bits != 0; bits &= bits - 1) {
+                drawn_[at(place++)] = static_cast<Index>(word) * 64 + std::countr_zero(bits);
+            }
+        }
+    }
+
+    void offer(const ColumnSplit& found) {
+        if (found.cut.is_found()) {
+            found_.push_back(found);
+        }
+    }
+
+    void set_direction(const TreeNode& node, Index column) noexcept {
+        if (limits_.monotone != nullptr) {
+            rule_.direction = limits_.monotone[column];
+            rule_.low = node.low;
+            rule_.high = node.high;
+        }
+    }
+
+    /// Medians, and sides of very different weight, are found from rows in order, never from sums.
+    [[nodiscard]] static bool by_rows(const SplitView& view) noexcept {
         return view.criterion == Criterion::absolute || (view.is_uneven && divides_by_weights(view.criterion));
     }
 
-    /// Looks for the best cut of a column; false if the column holds a single value.
-    bool search(const TreeNode& node, const SplitView& view, Found& found) {
-        if (limits_.is_by_set(found.column)) {
-            return search_set(node, view, found);
-        }
-        if (limits_.is_random) {
-            return draw(node, view, found);
-        }
-        if (view.count > kSortedRows && !by_rows(view)) {
-            const int several = search_bins(node, view, found);
-            if (several != 0) {
-                return several > 0;
+    /// Random splits of columns; false if none of them tells rows apart.
+    bool search_drawn(const TreeNode& node, const SplitView& view, const Index* columns, Index many) {
+        const bool is_by_rows = by_rows(view);
+        const bool by_sums = !is_by_rows && view.criterion == Criterion::squared && view.width == 1;
+        bool has_values = false;
+        for (Index first = 0; first < many; first += kDrawnTogether) {
+            const Index together = std::min(kDrawnTogether, many - first);
+            drawn_splits_.gather(local_.values(), rows_.rows_of(node) + node.start, view.count, columns + first,
+                                 together);
+            drawn_splits_.draw(node.seed);
+            if (by_sums) {
+                drawn_splits_.add(view, node.start);
+            }
+            for (Index lane = 0; lane < together; ++lane) {
+                const Index column = columns[first + lane];
+                if (!drawn_splits_.is_varied(lane)) {
+                    continue;
+                }
+                has_values = true;
+                set_direction(node, column);
+                if (limits_.is_by_set(column)) {
+                    drawn_splits_.read_categories(lane, codes_.get());
+                    offer_set(column, drawn_set(view, rule_, node.start, codes_.get(), entries_.get(),
+                                                column_stream(node.seed, column)));
+                } else {
+                    offer(drawn_splits_.evaluate(view, rule_, node.start, lane, by_sums, is_by_rows));
+                }
             }
         }
-        return search_sorted(node, view, found);
+        return has_values;
     }
 
-    /// 1: the column has several bins here; -1: it holds one value; 0: one bin of several values.
-    int search_bins(const TreeNode& node, const SplitView& view, Found& found) {
-        const RankedColumn& column = x_.column(found.column);
-        const std::uint8_t* const bins = bins_of(found.column);
-        const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
-        const double* const weights = view.weights != nullptr ? view.weights + node.start : nullptr;
-        std::fill_n(sums_.get(), kPlaces * width_, 0.0);
-        if (width_ == 2 && view.criterion >= Criterion::squared) {
-            if (!has_pairs_) {
-                for (Index i = 0; i < view.count; ++i) {
-                    pairs_[2 * i] = view.pulls[node.start + i];
-                    pairs_[2 * i + 1] = weights != nullptr ? weights[i] : 1.0;
+    /// The best splits of columns; false if none of them tells rows apart.
+    bool search_ranked(const TreeNode& node, const SplitView& view, const Index* columns, Index many) {
+        bool has_values = false;
+        for (Index k = 0; k < many; ++k) {
+            const Index column = columns[k];
+            set_direction(node, column);
+            if (limits_.is_by_set(column)) {
+                read_binned_categories(node, column);
+                const std::uint8_t* const codes = codes_.get();
+                if (std::any_of(codes, codes + view.count, [&](std::uint8_t one) { return one != codes[0]; })) {
+                    has_values = true;
+                    offer_set(column, best_set(view, rule_, node.start, codes, entries_.get()));
                 }
-                has_pairs_ = true;
+                continue;
             }
-            add_pairs<1>(bins, rows, view.count, pairs_.get(), sums_.get());
-        } else if (y_.codes != nullptr) {
-            for (Index i = 0; i < view.count; ++i) {
-                sums_[bins[rows[i]] * width_ + view.codes[node.start + i]] += weights != nullptr ? weights[i] : 1.0;
-            }
-        } else {
-            for (Index i = 0; i < view.count; ++i) {
-                double* const own = sums_.get() + bins[rows[i]] * width_;
-                for (Index k = 0; k < view.width; ++k) {
-                    own[k] += view.pulls[(node.start + i) * view.width + k];
-                }
-                own[view.width] += weights != nullptr ? weights[i] : 1.0;
-            }
+            ColumnSplit found{.column = column};
+            has_values = ranked_splits_.search(ranked(node, column), view, rule_, by_rows(view), found) || has_values;
+            offer(found);
         }
-        SplitView grouped = view;
-        Index filled = 0;
-        if (rule_.leaf > 1) {
-            std::fill_n(counts_, kPlaces, Index{0});
-            for (Index i = 0; i < view.count; ++i) {
-                ++counts_[bins[rows[i]]];
-            }
-        }
-        const Index weighed = y_.codes != nullptr && !rows_.by_sum() ? 0 : width_ - 1;  // the first of the weights
-        for (Index bin = 0; bin < kPlaces && rule_.leaf == 1; ++bin) {
-            counts_[bin] = sums_[bin * width_ + weighed] > 0.0 ? 1 : 0;
-        }
-        for (Index k = weighed + 1; k < width_ && rule_.leaf == 1; ++k) {
-            for (Index bin = 0; bin < kPlaces; ++bin) {
-                counts_[bin] |= sums_[bin * width_ + k] > 0.0 ? 1 : 0;
-            }
-        }
-        std::uint8_t known[kPlaces];
-        for (Index bin = 0; bin < kPlaces; ++bin) {
-            known[filled] = static_cast<std::uint8_t>(bin);
-            filled += counts_[bin] > 0 ? 1 : 0;
-        }
-        const Index many = filled - (counts_[kMissingBin] > 0 ? 1 : 0);
-        if (filled < 2) {
-            return column.is_exact() ? -1 : 0;
-        }
-        if (rule_.leaf == 1) {
-            grouped.count = filled;  // bins stand for their rows: no leaf is too small
-        }
-        found.cut = best_bin(grouped, rule_, {sums_.get(), counts_, width_, known, many, kMissingBin});
-        if (found.cut.is_found()) {
-            found.rank = column.last[at(found.cut.known)];
-        }
-        return 1;
+        return has_values;
     }
 
-    /// A set of categories, the best one or a drawn one.
-    bool search_set(const TreeNode& node, const SplitView& view, Found& found) {
-        read_categories(node, found.column);
-        const std::uint8_t* const codes = codes_.get();
-        if (std::all_of(codes, codes + view.count, [&](std::uint8_t one) { return one == codes[0]; })) {
-            return false;
-        }
-        const CategoryCut own = limits_.is_random ? drawn_set(view, rule_, node.start, codes, entries_.get(),
-                                                              column_stream(node.seed, found.column))
-                                                  : best_set(view, rule_, node.start, codes, entries_.get());
-        found.cut = own.cut;
-        found.set = static_cast<Index>(found_sets_.size());
+    void offer_set(Index column, const CategoryCut& own) {
+        offer({.column = column, .cut = own.cut, .set = static_cast<Index>(found_sets_.size())});
         found_sets_.push_back(own.set);
-        return true;
     }
 
-    /// The categories of the rows of a node.
-    void read_categories(const TreeNode& node, Index column) {
-        const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
-        const Index count = node.count();
-        if (limits_.is_random) {
-            gather_values(node, column);
-            for (Index i = 0; i < count; ++i) {
-                codes_[i] = category_of(own_values_[i]);
-            }
-            return;
-        }
+    [[nodiscard]] RankedNode ranked(const TreeNode& node, Index column) const noexcept {
+        return {rows_.rows_of(node) + node.start, local_.bins(column), local_.ranks(column), node.start};
+    }
+
+    void read_binned_categories(const TreeNode& node, Index column) {
         std::uint8_t category[kPlaces];
         const RankedColumn& own = x_.column(column);
         for (Index bin = 0; bin < own.bins(); ++bin) {
             category[bin] = category_of(own.values[own.last[at(bin)]]);
         }
         category[kMissingBin] = kMissingCategory;
-        const std::uint8_t* const bins = bins_of(column);
-        for (Index i = 0; i < count; ++i) {
-            codes_[i] = category[bins[rows[i]]];
+        const RankedNode seen = ranked(node, column);
+        for (Index i = 0; i < node.count(); ++i) {
+            codes_[i] = category[seen.bins[seen.rows[i]]];
         }
     }
 
-    bool search_sorted(const TreeNode& node, const SplitView& view, Found& found) {
-        const RankView ranks = ranks_of(found.column);
-        const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
-        const Index count = view.count;
-        std::uint32_t low = kMissingRank;
-        std::uint32_t high = 0;
-        for (Index i = 0; i < count; ++i) {
-            keys_[i] = ranks[rows[i]];
-            low = std::min(low, keys_[i]);
-            high = std::max(high, keys_[i]);
-        }
-        if (low == high) {
-            return false;
-        }
-        sort_keys(node, count);
-        found.cut = best_cut(view, rule_, entries_.get());
-        if (found.cut.is_found()) {
-            found.rank = entries_[found.cut.known - 1].rank;
-        }
-        return true;
-    }
-
-    /// Puts keys in order, equal ones by their place: few of them by comparing all with all, which needs no branches.
-    void sort_keys(const TreeNode& node, Index count) {
-        const auto first = static_cast<std::uint32_t>(node.start);
-        if (count <= kSortedRows) {
-            for (Index i = 0; i < count; ++i) {
-                const std::uint32_t key = keys_[i];
-                std::uint32_t before = 0;
-                for (Index k = 0; k < i; ++k) {
-                    before += keys_[k] <= key ? 1U : 0U;
-                }
-                for (Index k = i + 1; k < count; ++k) {
-                    before += keys_[k] < key ? 1U : 0U;
-                }
-                entries_[before] = {key, first + static_cast<std::uint32_t>(i)};
-            }
-            return;
-        }
-        for (Index i = 0; i < count; ++i) {
-            entries_[i] = {keys_[i], first + static_cast<std::uint32_t>(i)};
-        }
-        std::sort(entries_.get(), entries_.get() + count, [](const TreeEntry& a, const TreeEntry& b) {
-            return a.rank != b.rank ? a.rank < b.rank : a.place < b.place;
-        });
-    }
-
-    /// Gathers the values of a column at the places of a node, and fills the last vector with NaN, which no comparison
-    /// lets in.
-    void gather_values(const TreeNode& node, Index column) {
-        const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
-        const Index count = node.count();
-        const double* const values =
-            local_ != nullptr ? local_->values.get() + column * local_->step : x_.values(column);
-        for (Index i = 0; i < count; ++i) {
-            own_values_[i] = values[rows[i]];
-        }
-        store(own_values_ + count, std::numeric_limits<double>::quiet_NaN() + Vector<double>{});
-    }
-
-    /// The smallest of all lanes, in as few steps as halving takes.
-    static double least_lane(Vector<double> lanes) noexcept {
-        double own[kLanes<double>];
-        store(own, lanes);
-        for (int half = kLanes<double> / 2; half > 0; half /= 2) {
-            for (int lane = 0; lane < half; ++lane) {
-                own[lane] = own[lane + half] < own[lane] ? own[lane + half] : own[lane];
-            }
-        }
-        return own[0];
-    }
-
-    /// One threshold, drawn between the least and the largest value of the node.
-    bool draw(const TreeNode& node, const SplitView& view, Found& found) {
-        gather_values(node, found.column);
-        const Index count = view.count;
-        const double* const values = own_values_;
-        constexpr double kInfinity = std::numeric_limits<double>::infinity();
-        Index missing = 0;
-        Vector<double> low = kInfinity + Vector<double>{};
-        Vector<double> high = -kInfinity + Vector<double>{};
-        for (Index i = 0; i < count; i += kLanes<double>) {
-            const Vector<double> own = load(values + i);
-            low = own < low ? own : low;
-            high = own > high ? own : high;
-        }
-        const double least = least_lane(low);
-        const double most = -least_lane(-high);
-        for (Index i = 0; i < count && x_.column(found.column).has_missing; ++i) {
-            missing += values[i] != values[i] ? 1 : 0;
-        }
-        if (missing == count || (least == most && missing == 0)) {
-            return false;
-        }
-        const std::uint64_t stream = column_stream(node.seed, found.column);
-        const double share = uniform_of(stream);
-        found.threshold = least * (1.0 - share) + most * share;
-        found.threshold = found.threshold >= least && found.threshold < most ? found.threshold : least;
-        const bool missing_left = least < most && missing > 0 && (mixed_bits(stream) & 1U) != 0;
-        if (least == most) {  // only missing values differ
-            found.threshold = std::numeric_limits<double>::infinity();
-        }
-        const double threshold = found.threshold;
-        if (by_rows(view)) {
-            Index place = 0;
-            Index known = 0;
-            for (int part = 0; part < 3; ++part) {  // those that go left, those that go right, missing ones
-                for (Index i = 0; i < count; ++i) {
-                    const bool is_missing = values[i] != values[i];
-                    if ((is_missing ? 2 : (values[i] <= threshold ? 0 : 1)) == part) {
-                        entries_[place++] = {is_missing ? kMissingRank : static_cast<std::uint32_t>(part),
-                                             static_cast<std::uint32_t>(node.start + i)};
-                    }
-                }
-                known = part == 0 ? place : known;
-            }
-            found.cut = one_cut(view, rule_, entries_.get(), known, missing_left);
-            return true;
-        }
-        if (missing == 0 && view.criterion == Criterion::squared && view.width == 1) {
-            found.cut = by_threshold(view, rule_, node.start, values, threshold);
-            return true;
-        }
-        Index lefts = 0;
-        for (Index i = 0; i < count; ++i) {
-            sides_[lefts] = static_cast<std::uint32_t>(node.start + i);
-            lefts += values[i] <= threshold || (missing_left && values[i] != values[i]) ? 1 : 0;
-        }
-        found.cut = one_side(view, rule_, sides_.get(), lefts);
-        found.cut.missing_left = missing_left;
-        return true;
-    }
-
-    /// Compares columns in order.
+    /// Takes the first of the columns that gain most.
     void settle(TreeNode& node) {
-        std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.column < b.column; });
         double bar = -std::numeric_limits<double>::infinity();
-        for (const Found& found : found_) {
+        for (const ColumnSplit& found : found_) {
             if (found.cut.gain > bar) {
                 node.feature = found.column;
                 node.cut = found.cut;
@@ -412,7 +203,7 @@ class SampledGrower {
         }
         node.is_open = node.feature >= 0 && rows_.is_enough(node.cut.gain, total_weight_);
         if (node.is_open && limits_.is_by_set(node.feature)) {
-            for (const Found& found : found_) {
+            for (const ColumnSplit& found : found_) {
                 if (found.column == node.feature) {
                     node.set = static_cast<Index>(arena_.sets.size());
                     arena_.sets.push_back(found_sets_[at(found.set)]);
@@ -421,80 +212,41 @@ class SampledGrower {
         }
     }
 
-    /// How many rows go left, and how many lack a value.
-    struct Sides {
-        Index lefts = 0, missing = 0;
-    };
-
-    /// Bins tell the side of a row; ranks are looked up where they decide on the threshold, next to the cut.
-    Sides part_by_rank(TreeNode& node) {
-        const RankView ranks = ranks_of(node.feature);
-        const std::uint8_t* const bins = bins_of(node.feature);
-        const std::uint32_t* const rows = rows_.rows_of(node);
-        const RankedColumn& column = x_.column(node.feature);
-        const auto rank = static_cast<std::uint32_t>(node.cut.known);
-        const auto cut = static_cast<std::uint8_t>(std::lower_bound(column.last.begin(), column.last.end(), rank) -
-                                                   column.last.begin());
-        const bool is_end = column.last[cut] == rank;  // whether all ranks of that bin go left
-        Sides sides;
-        std::uint8_t next = kMissingBin;
-        for (Index i = node.start; i < node.stop; ++i) {
-            const std::uint8_t own = bins[rows[i]];
-            std::uint32_t is_left = own <= cut ? 1U : 0U;
-            if (own == cut && !is_end) {
-                is_left = ranks[rows[i]] <= rank ? 1U : 0U;
-            } else if (own == kMissingBin) {
-                is_left = node.cut.missing_left ? 1U : 0U;
-                ++sides.missing;
-            }
-            next = own > cut && own < next ? own : next;
-            sides_[i] = 1U - is_left;
-            sides.lefts += is_left;
+    /// The lane of drawn splits that holds the column of a node's split.
+    Index drawn_lane(const TreeNode& node) {
+        const Index lane = limits_.leaves > 0 ? -1 : drawn_splits_.lane_of(node.feature);
+        if (lane >= 0) {
+            return lane;
         }
-        std::uint32_t low = 0;
-        std::uint32_t high = kMissingRank;
-        for (Index i = node.start; i < node.stop; ++i) {
-            const std::uint8_t own = bins[rows[i]];
-            if (own == cut || own == next) {
-                const std::uint32_t one = ranks[rows[i]];
-                low = one <= rank ? std::max(low, one) : low;
-                high = one > rank ? std::min(high, one) : high;
-            }
-        }
-        node.threshold = high == kMissingRank ? std::numeric_limits<double>::infinity()
-                                              : RankedColumn::between(column.values[low], column.values[high]);
-        return sides;
+        // best first, other nodes were looked at since; of many columns, later ones
+        drawn_splits_.gather(local_.values(), rows_.rows_of(node) + node.start, node.count(), &node.feature, 1);
+        return 0;
     }
 
-    Sides part_by_value(const TreeNode& node) {
-        if (best_column_ != node.feature || limits_.leaves > 0) {  // best first, other nodes were looked at since
-            gather_values(node, node.feature);
-            std::swap(own_values_, best_values_);
-        }
-        const double* const values = best_values_;
-        const double threshold = node.threshold;
-        const std::uint32_t missing_left = node.cut.missing_left ? 1U : 0U;
-        const Index count = node.count();
+    SideCounts part(TreeNode& node) {
         std::uint32_t* const sides = sides_.get() + node.start;
-        Sides found;
-        for (Index i = 0; i < count; ++i) {  // without branches: half of them would be guessed wrong
-            const std::uint32_t is_missing = values[i] != values[i] ? 1U : 0U;
-            const std::uint32_t is_left = (values[i] <= threshold ? 1U : 0U) | (is_missing & missing_left);
-            sides[i] = 1U - is_left;
-            found.lefts += is_left;
-            found.missing += is_missing;
+        if (node.set >= 0) {
+            return part_by_set(node, sides);
         }
-        return found;
+        if (limits_.is_random) {
+            return drawn_splits_.part(drawn_lane(node), node.threshold, node.cut.missing_left, sides);
+        }
+        return ranked_splits_.part(ranked(node, node.feature), node.feature, node.count(), node.cut, sides,
+                                   node.threshold);
     }
 
-    Sides part_by_set(const TreeNode& node) {
-        read_categories(node, node.feature);
+    SideCounts part_by_set(const TreeNode& node, std::uint32_t* sides) {
+        if (limits_.is_random) {
+            drawn_splits_.read_categories(drawn_lane(node), codes_.get());
+        } else {
+            read_binned_categories(node, node.feature);
+        }
         const CategorySet& set = arena_.sets[at(node.set)];
-        Sides found;
+        SideCounts found;
         for (Index i = 0; i < node.count(); ++i) {
             const bool is_missing = codes_[i] == kMissingCategory;
             const std::uint32_t is_left = (is_missing ? node.cut.missing_left : set.has(codes_[i])) ? 1U : 0U;
-            sides_[node.start + i] = 1U - is_left;
+            sides[i] = 1U - is_left;
             found.lefts += is_left;
             found.missing += is_missing ? 1 : 0;
         }
@@ -503,107 +255,28 @@ class SampledGrower {
 
     void split(Index number) {
         TreeNode& node = arena_.nodes[at(number)];
-        const Sides sides = node.set >= 0       ? part_by_set(node)
-                            : limits_.is_random ? part_by_value(node)
-                                                : part_by_rank(node);
-        node.missing_left = sides.missing > 0 ? node.cut.missing_left : sides.lefts > node.count() - sides.lefts;
-        const Index middle = node.start + sides.lefts;
+        const SideCounts counts = part(node);
+        node.missing_left = counts.missing > 0 ? node.cut.missing_left : counts.lefts > node.count() - counts.lefts;
+        const Index middle = node.start + counts.lefts;
         rows_.move(node, middle, sides_.get());
         rows_.add_children(arena_, number, middle);
     }
 
-    /// Ranks of a column by number of the row, `step` apart.
-    struct RankView {
-        const std::uint32_t* first;
-        Index step;
-
-        std::uint32_t operator[](std::uint32_t row) const noexcept { return first[static_cast<Index>(row) * step]; }
-    };
-    [[nodiscard]] RankView ranks_of(Index column) const noexcept {
-        return local_ != nullptr ? RankView{local_->ranks.get() + column * local_->step, 1}
-                                 : RankView{x_.ranks() + column, columns_};
-    }
-    [[nodiscard]] const std::uint8_t* bins_of(Index column) const noexcept {
-        return local_ != nullptr ? local_->bins.get() + column * local_->step : x_.bins(column);
-    }
-
-    /// Copies some rows, `from_step` apart, into columns; rows further on are fetched early.
-    template <class T>
-    static void turn(const T* from, Index from_step, Index columns, Index count, const LocalRows& copy, T* to) {
-        constexpr Index kLine = kCacheLine / sizeof(T);
-        constexpr Index kAhead = 8;
-        const std::uint32_t* const rows = copy.rows.get();
-        const Index step = copy.step;
-        Index i = 0;
-        for (; i + kAhead <= count; i += kAhead) {  // so many rows at once: a column of them is written in one piece
-            const T* own[kAhead];
-            for (Index k = 0; k < kAhead; ++k) {
-                own[k] = from + static_cast<Index>(rows[i + k]) * from_step;
-                const T* const next = from + static_cast<Index>(rows[std::min(i + k + kAhead, count - 1)]) * from_step;
-                for (Index j = 0; j < columns; j += kLine) {
-                    __builtin_prefetch(next + j);
-                }
-            }
-            for (Index j = 0; j < columns; ++j) {
-                T piece[kAhead];
-                for (Index k = 0; k < kAhead; ++k) {
-                    piece[k] = own[k][j];
-                }
-                std::copy_n(piece, kAhead, to + j * step + i);
-            }
-        }
-        for (; i < count; ++i) {
-            const T* const row = from + static_cast<Index>(rows[i]) * from_step;
-            for (Index j = 0; j < columns; ++j) {
-                to[j * step + i] = row[j];
-            }
-        }
-    }
-
-    void make_local(const TreeNode& node, const LocalRows& copy) {
-        std::uint32_t* const rows = rows_.rows_of(node) + node.start;
-        const Index count = node.count();
-        for (Index i = 0; i < count; ++i) {
-            copy.rows[i] = local_ != nullptr ? local_->rows[rows[i]] : rows[i];
-            rows[i] = static_cast<std::uint32_t>(i);
-        }
-        if (limits_.is_random) {
-            turn(x_.values_by_row(), columns_, columns_, count, copy, copy.values.get());
-        } else {
-            turn(x_.ranks(), columns_, columns_, count, copy, copy.ranks.get());
-            turn(x_.bins_by_row(), x_.row_step(), columns_, count, copy, copy.bins.get());
-        }
-    }
-
     void grow_depth_first() {
         std::vector<Index> open{0};
-        std::size_t used = 0;  // copies, each of a node below that of the one before
         while (!open.empty()) {
             const Index number = open.back();
             open.pop_back();
-            while (used > 0 && static_cast<Index>(open.size()) < copies_[used - 1]->depth) {
-                --used;
-            }
-            local_ = used > 0 ? copies_[used - 1].get() : nullptr;
             const TreeNode& node = arena_.nodes[at(number)];
-            while (node.is_open && used < copies_.size() && node.count() <= copies_[used]->most) {
-                const bool is_last = used + 1 == copies_.size();
-                if (is_last || node.count() > copies_[used + 1]->most) {
-                    make_local(node, *copies_[used]);
-                    local_ = copies_[used].get();
-                }
-                copies_[used++]->depth = static_cast<Index>(open.size());
-            }
+            std::uint32_t* const rows = rows_.rows_of(node) + node.start;
+            local_.enter(rows, node.count(), static_cast<Index>(open.size()), node.is_open);
             choose(number);
-            if (arena_.nodes[at(number)].is_open) {
+            if (node.is_open) {
                 split(number);
                 open.push_back(arena_.nodes[at(number)].right);
                 open.push_back(arena_.nodes[at(number)].left);
-            } else if (local_ != nullptr) {
-                std::uint32_t* const rows = rows_.rows_of(node);
-                for (Index i = node.start; i < node.stop; ++i) {
-                    rows[i] = local_->rows[rows[i]];
-                }
+            } else {
+                local_.restore(rows, node.count());
             }
         }
     }
@@ -637,6 +310,12 @@ class SampledGrower {
         const bool is_whole = rows_.count() == x_.rows();
         tree.leaf.assign(is_whole ? at(x_.rows()) : 0, 0);
         tree.importance.assign(at(columns_), 0.0);
+        const std::size_t inner = arena_.nodes.size() / 2;
+        tree.feature.reserve(arena_.nodes.size());
+        tree.threshold.reserve(inner);
+        tree.missing_left.reserve(inner);
+        tree.weight.reserve(inner + 1);
+        tree.values.reserve((inner + 1) * at(y_.width));
         const double unit = unit_of(y_) / total_weight_;
         walk_left_first(arena_.nodes, [&](Index number, Index, bool) {
             const TreeNode& node = arena_.nodes[at(number)];
@@ -679,24 +358,19 @@ class SampledGrower {
     Index columns_;
     TreeRows rows_;
     SplitRule rule_;
-    Index width_;
-    ScratchArray<std::uint32_t> sides_, keys_;
-    ScratchArray<TreeEntry> entries_;
-    ScratchArray<double> pairs_, sums_, values_;
-    double* own_values_;   // of the column that is looked at
-    double* best_values_;  // of the best column so far
-    ScratchArray<std::uint8_t> codes_;
-    std::vector<std::unique_ptr<LocalRows>> copies_;
-    const LocalRows* local_ = nullptr;
-    Index best_column_ = -1;  // whose values of the last node are in best_values_
-    Index counts_[kPlaces] = {};
+    LocalRows local_;
+    DrawnSplits drawn_splits_;
+    RankedSplits ranked_splits_;
+    ScratchArray<std::uint32_t> sides_;
+    ScratchArray<std::uint8_t> codes_;  // categories of a node's rows
+    ScratchArray<TreeEntry> entries_;   // the same in order
     std::vector<Index> drawn_;
-    std::vector<Found> found_;
+    std::vector<std::uint64_t> chosen_;  // a bit for each column
+    std::vector<ColumnSplit> found_;  // columns ascending
     std::vector<CategorySet> found_sets_;
     std::vector<double> totals_;
     TreeArena arena_;
     double total_weight_ = 0.0;
-    bool has_pairs_ = false;
 };
 
 }  // namespace

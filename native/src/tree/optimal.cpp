@@ -2,121 +2,25 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <queue>
-#include <tuple>
 #include <unordered_map>
 
 #include "qed/dense/numbers.hpp"
 #include "qed/machine/parallel.hpp"
 #include "qed/tree/columns.hpp"
+#include "qed/tree/optimal_search.hpp"
 #include "qed/tree/rows.hpp"
+#include "qed/tree/weighted_impurity.hpp"
 
 namespace qed {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr Index kLeaf = -1;
+using namespace optimal;
+
 constexpr double kTied = 0x1p-40;             // of what the root leaves: smaller differences are rounding
 constexpr std::size_t kRemembered = 1 << 18;  // subproblems whose answers are kept: 16 MB
 constexpr Index kTables = 8;  // a power of two: sums that an item is added to in turn
 constexpr Index kTogether = Index{1} << 16;   // values of a pass above which threads share it
-
-/// Weight times impurity, from sums. Never negative. With kWidth of zero the width is known at run time alone.
-template <Criterion kCriterion, Index kWidth>
-double mass_of(const double* sums, Index any_width) noexcept {
-    const Index width = kWidth > 0 ? kWidth : any_width;
-    if constexpr (kCriterion == Criterion::squared) {
-        double means = 0.0;
-        for (Index k = 1; k + 1 < width; ++k) {
-            means += sums[k] * sums[k];
-        }
-        return sums[0] > 0.0 ? std::max(sums[width - 1] - means / sums[0], 0.0) : 0.0;
-    }
-    double weight = 0.0;
-    double terms = 0.0;
-    for (Index k = 0; k < width; ++k) {
-        weight += sums[k];
-        terms = std::max(terms, sums[k]);
-    }
-    if constexpr (kCriterion != Criterion::misclassification) {
-        terms = 0.0;
-        for (Index k = 0; k < width && weight > 0.0; ++k) {
-            if constexpr (kCriterion == Criterion::gini) {
-                terms += sums[k] * sums[k] / weight;
-            } else if (sums[k] > 0.0) {
-                terms += sums[k] * (1.0 + std::log2(sums[k] / weight));
-            }
-        }
-    }
-    return std::max(weight - terms, 0.0);
-}
-
-/// Calls work with the criterion and, where it is small, the width as constants.
-template <class Work>
-auto with_criterion(Criterion criterion, Index width, const Work& work) {
-    const auto with_width = [&]<Criterion kCriterion>() {
-        switch (width) {
-            case 2:
-                return work.template operator()<kCriterion, 2>();
-            case 3:
-                return work.template operator()<kCriterion, 3>();
-            default:
-                return work.template operator()<kCriterion, 0>();
-        }
-    };
-    switch (criterion) {
-        case Criterion::gini:
-            return with_width.template operator()<Criterion::gini>();
-        case Criterion::entropy:
-            return with_width.template operator()<Criterion::entropy>();
-        case Criterion::misclassification:
-            return with_width.template operator()<Criterion::misclassification>();
-        default:
-            return with_width.template operator()<Criterion::squared>();
-    }
-}
-
-/// Items of a node, in every order.
-struct ItemSet {
-    std::vector<TreeEntry> entries;  // orders × count; `place` is the number of an item
-    std::vector<double> sums;
-    Index count = 0;
-    double floor = 0.0;
-    std::uint64_t key[2] = {0, 0};
-};
-
-struct Found {
-    double lower, upper;
-    Index node;
-};
-
-struct Split {
-    Index order;
-    std::uint32_t rank;
-    Index left, right;
-};
-
-/// Cuts first..last of an order; every one leaves at least `left` on its left side and `right` on its right one.
-struct Interval {
-    double bound;
-    Index order, first, last;
-    double left, right;
-
-    /// The lowest bound comes first; of equal ones the widest interval, so that all columns are tried early.
-    [[nodiscard]] bool operator<(const Interval& other) const noexcept {
-        return std::tuple(other.bound, last - first, other.order, other.first) <
-               std::tuple(bound, other.last - other.first, order, first);
-    }
-};
-
-/// The best single cut of one side.
-struct OneCut {
-    double mass = kInfinite;
-    Index order = kLeaf;
-    std::uint32_t rank = 0;
-};
 
 class Search {
   public:

@@ -63,25 +63,13 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
     : rows_(x.rows()),
       columns_(x.columns()),
       info_(at(columns_)),
-      ranks_(keeps == Keeps::bins_and_ranks ? at(rows_ * columns_) : 0),
-      bins_(keeps == Keeps::values ? 0 : at(columns_ * rows_)),
-      values_(keeps == Keeps::values ? at(rows_ * columns_) : 0),
-      values_by_row_(values_.size()) {
+      ranks_(keeps == Keeps::bins_and_ranks ? new ScratchArray<std::uint32_t>(rows_ * columns_) : nullptr),
+      bins_(keeps != Keeps::values ? new ScratchArray<std::uint8_t>(rows_ * columns_) : nullptr) {
     if (keeps == Keeps::values) {
-        load_columns(x, 0, columns_, values_.data());
-        parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
-            const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
-            for (Index j = 0; j < columns_; ++j) {
-                const double* const own = values(j);
-                for (Index i = block * kRowsOfBlock; i < stop; ++i) {
-                    values_by_row_[at(i * columns_ + j)] = own[i];
-                }
-            }
-        });
-        parallel_for(columns_, [&](Index j) {
-            const double* const own = values(j);
-            info_[at(j)].has_missing = std::any_of(own, own + rows_, [](double value) { return value != value; });
-        });
+        if (!load_rows(x, singles_)) {
+            singles_.reset();
+            load_rows(x, doubles_);
+        }
         return;
     }
     std::vector<std::uint32_t> rows(at(rows_));
@@ -103,15 +91,67 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
     lay_rows();
 }
 
+/// Copies the values, row after row, and notes which columns lack some. False if one of them is not what it was, as the
+/// type holds fewer digits.
+template <class T>
+bool RankedTable::load_rows(const TreeTable& x, Kept<T>& values) {
+    const Index step = line_step<T>(columns_);
+    values = std::make_unique<ScratchArray<T>>(rows_ * step);
+    T* const to = values->get();
+    struct Seen {
+        bool is_missing = false, is_other = false;
+
+        T read(double value) noexcept {
+            const auto own = static_cast<T>(value);
+            is_missing |= value != value;
+            is_other |= static_cast<double>(own) != value && value == value;
+            return own;
+        }
+    };
+    const Index blocks = x.is_sparse ? 1 : blocks_of(rows_, kRowsOfBlock);
+    std::vector<Seen> seen(at(blocks * columns_));
+    if (x.is_sparse) {
+        std::fill_n(to, rows_ * step, T{0});
+        parallel_for(columns_, [&](Index j) {
+            with_csr(x.by_columns, [&](auto csr) {
+                for (Index e = csr.starts[j]; e < csr.starts[j + 1]; ++e) {
+                    to[csr.indices[e] * step + j] = seen[at(j)].read(static_cast<double>(csr.values[e]));
+                }
+            });
+        });
+    } else {
+        parallel_for(blocks, [&](Index block) {
+            Seen* const own = seen.data() + block * columns_;
+            const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
+            with_type(x.dense.kind, [&](auto type) {
+                using From = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+                for (Index i = block * kRowsOfBlock; i < stop; ++i) {
+                    const From* const row = x.dense.at<From>(i, 0);
+                    for (Index j = 0; j < columns_; ++j) {
+                        to[i * step + j] = own[j].read(static_cast<double>(row[j * x.dense.column_stride]));
+                    }
+                }
+            });
+        });
+    }
+    bool is_same = true;
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+        info_[k % at(columns_)].has_missing |= seen[k].is_missing;
+        is_same &= !seen[k].is_other;
+    }
+    return is_same;
+}
+
 void RankedTable::lay_rows() {
     const Index step = row_step();
-    bins_by_row_.resize(at(step * rows_));
+    bins_by_row_ = std::make_unique<ScratchArray<std::uint8_t>>(step * rows_);
     parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
         const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
+        std::fill_n(bins_by_row_->get() + block * kRowsOfBlock * step, (stop - block * kRowsOfBlock) * step, 0);
         for (Index j = 0; j < columns_; ++j) {
             const std::uint8_t* const own = bins(j);
             for (Index i = block * kRowsOfBlock; i < stop; ++i) {
-                bins_by_row_[at(i * step + j)] = own[i];
+                (*bins_by_row_)[i * step + j] = own[i];
             }
         }
     });
@@ -129,7 +169,7 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
     info.has_missing = known < rows_;
     const Index distinct = known > 0 ? static_cast<Index>(entries[known - 1].rank) + 1 : 0;
     info.values.reserve(at(distinct));
-    std::uint8_t* const bins = bins_.data() + j * rows_;
+    std::uint8_t* const bins = bins_->get() + j * rows_;
     double seen = 0.0;
     for (Index first = 0; first < known;) {
         const std::uint32_t rank = entries[first].rank;
@@ -139,8 +179,8 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
         for (; last < known && entries[last].rank == rank; ++last) {
             seen += weights != nullptr ? weights[entries[last].place] : 1.0;
             bins[entries[last].place] = bin;
-            if (!ranks_.empty()) {
-                ranks_[at(static_cast<Index>(entries[last].place) * columns_ + j)] = rank;
+            if (ranks_ != nullptr) {
+                (*ranks_)[static_cast<Index>(entries[last].place) * columns_ + j] = rank;
             }
         }
         // a bin ends where it holds its share of what is left to the bins
@@ -152,8 +192,8 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
     }
     for (Index i = known; i < rows_; ++i) {
         bins[entries[i].place] = kMissingBin;
-        if (!ranks_.empty()) {
-            ranks_[at(static_cast<Index>(entries[i].place) * columns_ + j)] = kMissingRank;
+        if (ranks_ != nullptr) {
+            (*ranks_)[static_cast<Index>(entries[i].place) * columns_ + j] = kMissingRank;
         }
     }
 }

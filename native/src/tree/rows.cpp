@@ -168,12 +168,13 @@ void TreeRows::move(const TreeNode& parent, Index middle, std::uint32_t* sides) 
 }
 
 void TreeRows::add_children(TreeArena& arena, Index number, Index middle) const {
-    TreeNode parent = arena.nodes[at(number)];
-    parent.left = static_cast<Index>(arena.nodes.size());
-    parent.right = parent.left + 1;
-    arena.nodes[at(number)] = parent;
+    const auto left = static_cast<Index>(arena.nodes.size());
+    arena.nodes.resize(at(left + 2));
+    TreeNode& parent = arena.nodes[at(number)];
+    parent.left = left;
+    parent.right = left + 1;
     for (const bool is_right : {false, true}) {
-        TreeNode child;
+        TreeNode& child = arena.nodes[at(left + (is_right ? 1 : 0))];
         child.start = is_right ? middle : parent.start;
         child.stop = is_right ? parent.stop : middle;
         child.depth = parent.depth + 1;
@@ -181,7 +182,6 @@ void TreeRows::add_children(TreeArena& arena, Index number, Index middle) const 
         child.low = parent.low;
         child.high = parent.high;
         describe(arena, child);
-        arena.nodes.push_back(child);
     }
     const int direction = limits_.monotone != nullptr ? limits_.monotone[parent.feature] : 0;
     if (direction != 0) {  // what is below either child stays on its side of the middle

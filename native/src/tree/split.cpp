@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "qed/dense/numbers.hpp"
-#include "qed/machine/simd.hpp"
 #include "qed/tree/node.hpp"
 
 namespace qed {
@@ -558,36 +557,14 @@ TreeCut best_bin(const SplitView& node, const SplitRule& rule, const BinSums& bi
     });
 }
 
-/// Sums over the rows up to a threshold, all lanes at once: half of the rows go left, and no branch could be foreseen.
-TreeCut by_threshold(const SplitView& node, const SplitRule& rule, Index first, const double* values, double threshold) {
-    using Bits = decltype(Vector<double>{} <= Vector<double>{});
-    const auto within = [](Vector<double> own, Bits mask) {
-        return reinterpret_cast<Vector<double>>(reinterpret_cast<Bits>(own) & mask);
-    };
-    Vector<double> sums = {};
-    Vector<double> weights = {};
-    Vector<double> counts = {};
-    const double* const pulls = node.pulls + first;
-    const double* const own = node.weights != nullptr ? node.weights + first : nullptr;
-    for (Index i = 0; i < node.count; i += kLanes<double>) {
-        const Bits mask = load(values + i) <= threshold;
-        sums += within(load(pulls + i), mask);
-        counts += within(splat(1.0), mask);
-        if (own != nullptr) {
-            weights += within(load(own + i), mask);
-        }
-    }
-    const double sum = sum_lanes(sums);
-    const double rows = sum_lanes(counts);
-    const double left = own != nullptr ? sum_lanes(weights) : rows;
-    const auto count = static_cast<Index>(rows);
-    if (count < rule.leaf || node.count - count < rule.leaf || left < rule.leaf_weight ||
-        node.weight - left < rule.leaf_weight) {
+TreeCut by_left_sum(const SplitView& node, const SplitRule& rule, Index count, double weight, double sum) {
+    if (count < rule.leaf || node.count - count < rule.leaf || weight < rule.leaf_weight ||
+        node.weight - weight < rule.leaf_weight) {
         return {};
     }
     Sum<true> state(node);
     state.sum = sum;
-    state.left = left;
+    state.left = weight;
     if (!is_allowed(state, rule)) {
         return {};
     }

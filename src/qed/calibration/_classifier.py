@@ -129,18 +129,11 @@ class CalibratedClassifierCV(Classifier, RoutesToOne):
         ----------
         X : table of n rows
             Rows.
-        y : array-like of shape (n,)
-            Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts; classifiers that take no weights are fitted without. Where metadata are routed, the
             classifier asks for them.
         **fit_params : object
             Passed to ``fit`` of the classifiers; what has one entry for each row is cut like the rows.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         given = {**{name: countable(value) for name, value in fit_params.items()}, "sample_weight": sample_weight}
@@ -294,11 +287,6 @@ class CalibratedClassifierCV(Classifier, RoutesToOne):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         best = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[best])

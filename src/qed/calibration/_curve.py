@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import Array, InvalidData, InvalidParameter
-from qed.core._canvas import GREY, axes, legend, next_colour, positive_words, style, unit_square
+from qed.core._canvas import GREY, Display, axes, legend, next_colour, positive_words, style, unit_square
 from qed.metrics._probabilities import read_binary_probability
 from qed.metrics._scorers import response, role_of
 
@@ -71,7 +71,7 @@ def calibration_curve(
     return truth, predicted
 
 
-class CalibrationDisplay:
+class CalibrationDisplay(Display):
     """The calibration curve, drawn; also called a reliability diagram.
 
     Parameters
@@ -119,19 +119,12 @@ class CalibrationDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         name : str, optional
             The name of the curve.
         ref_line : bool
             Whether to draw the diagonal, on which probabilities are right.
         **kwargs : dict
             Passed to matplotlib for the curve.
-
-        Returns
-        -------
-        CalibrationDisplay
-            Itself.
         """
         self.ax_, self.figure_ = axes(ax)
         shown = name or self.estimator_name

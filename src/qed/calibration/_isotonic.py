@@ -76,13 +76,6 @@ class IsotonicRegression(Regressor, Transformer, table=False):
             One number a row.
         y : array-like of shape (n,)
             Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(_column(X), y, sample_weight)
         _require_one(data.X)

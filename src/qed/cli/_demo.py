@@ -1,4 +1,4 @@
-"""``qed demo``: real data, a model, a page, and a tampered copy that is refused."""
+"""``qed demo``: real data, a model, a page, and a tampered copy that is rejected."""
 
 from __future__ import annotations
 

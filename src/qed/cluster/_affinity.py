@@ -111,13 +111,6 @@ class AffinityPropagation(Clusterer):
         ----------
         X : array-like or frame of shape (n, p), or similarities of shape (n, n)
             Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n = data.n_rows
@@ -252,11 +245,6 @@ class AffinityPropagation(Clusterer):
 
     def predict(self, X: Any) -> Array:
         """Return the nearest exemplar of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (m, p)
-            Rows.
 
         Returns
         -------

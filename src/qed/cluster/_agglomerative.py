@@ -178,13 +178,6 @@ class AgglomerativeClustering(MergeModel):
         ----------
         X : array-like or frame of shape (n, p), or distances of shape (n, n)
             Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         if data.n_rows < 2:
@@ -249,13 +242,6 @@ class FeatureAgglomeration(MergeModel, Transformer):
         ----------
         X : array-like or frame of shape (n, p)
             A table of at least two columns.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         columns = data.X.shape[1]
@@ -280,11 +266,6 @@ class FeatureAgglomeration(MergeModel, Transformer):
 
     def transform(self, X: Any) -> Any:
         """Join the columns of each cluster.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            A table with the columns of the fit.
 
         Returns
         -------

@@ -171,13 +171,6 @@ class SpectralCoclustering(BiclusterModel):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             A table; negative entries of a dense one are lifted by its least.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         table, k = _lifted(type(self).__name__, data.X, 0.0), self.n_clusters
@@ -260,13 +253,6 @@ class SpectralBiclustering(BiclusterModel):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             A table; negative entries of a dense one are lifted by its least.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n, p = data.X.shape

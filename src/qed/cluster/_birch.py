@@ -43,8 +43,8 @@ class Birch(Clusterer, Transformer, sparse=True):
     .. math:: R_j^2 = \frac{1}{n_j} \sum_{i \in j} \| x_i - \mu_j \|^2 \le \mathrm{threshold}^2
 
     for every subcluster j: rows join the nearest one while its radius stays within the threshold, and begin a new one otherwise.
-    Count, mean and sum of squares of two subclusters are those of both together, so that a tree of them is kept up to date row by
-    row. Ward's linkage joins the means of subclusters to ``n_clusters`` clusters.
+    Count, mean and sum of squares of two subclusters add up, so that a tree of them is updated for each sample.
+    Ward's linkage joins the means of subclusters to ``n_clusters`` clusters.
 
     Certificate
     -----------
@@ -113,13 +113,6 @@ class Birch(Clusterer, Transformer, sparse=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows, which count in their order.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         for name in type(self)._results:  # noqa: SLF001
@@ -133,13 +126,6 @@ class Birch(Clusterer, Transformer, sparse=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p), optional
             Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         if X is None:
             self._check_is_fitted()
@@ -238,11 +224,6 @@ class Birch(Clusterer, Transformer, sparse=True):
     def predict(self, X: Any) -> Array:
         """Return the cluster of the nearest subcluster.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (m, p)
-            Rows.
-
         Returns
         -------
         ndarray of int of shape (m,)
@@ -252,11 +233,6 @@ class Birch(Clusterer, Transformer, sparse=True):
 
     def transform(self, X: Any) -> Any:
         """Return the distances of rows to the means of all subclusters.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (m, p)
-            Rows.
 
         Returns
         -------

@@ -110,15 +110,6 @@ class BisectingKMeans(CentreModel):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows, at least as many as clusters.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         places, scatter = self._read_rows(data)
@@ -179,11 +170,6 @@ class BisectingKMeans(CentreModel):
 
     def predict(self, X: Any) -> Array:
         """Return the leaf of rows: at each node they go to the nearer of two centres.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -82,11 +82,6 @@ class CentreModel(Clusterer, Transformer, sparse=True):
     def predict(self, X: Any) -> Array:
         """Return the nearest centre of rows.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of int of shape (n,)
@@ -96,11 +91,6 @@ class CentreModel(Clusterer, Transformer, sparse=True):
 
     def transform(self, X: Any) -> Any:
         """Return the distances of rows to all centres.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -119,15 +109,6 @@ class CentreModel(Clusterer, Transformer, sparse=True):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Return minus the weighted sum of squared distances of rows to their nearest centres.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------

@@ -77,15 +77,6 @@ class DBSCAN(Clusterer):
         ----------
         X : array-like or frame of shape (n, p), or distances of shape (n, n)
             Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         space = Space.of(type(self).__name__, data, self.metric, self.metric_params, 2.0 if self.p is None else self.p)

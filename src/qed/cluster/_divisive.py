@@ -66,13 +66,6 @@ class DivisiveClustering(Clusterer):
         ----------
         X : array-like or frame of shape (n, p), or distances of shape (n, n)
             Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n = data.n_rows

@@ -104,13 +104,6 @@ class HDBSCAN(Clusterer):
         ----------
         X : array-like or frame of shape (n, p), or distances of shape (n, n)
             Rows, at least as many as ``min_samples``.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n = data.n_rows

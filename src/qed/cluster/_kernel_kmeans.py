@@ -110,15 +110,6 @@ class KernelKMeans(Clusterer):
         ----------
         X : array-like or frame of shape (n, p), or the kernel of shape (n, n)
             Rows, at least as many as clusters.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         n, k = data.n_rows, self.n_clusters

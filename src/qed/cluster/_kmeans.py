@@ -95,15 +95,6 @@ class KMeans(CentreModel, chunks=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
             Rows, at least as many as clusters. A source is read once for each step.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         if is_source(X):

@@ -93,20 +93,7 @@ class MeanShift(Clusterer):
     certificate_: StationaryCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find modes.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find modes."""
         data = self._fit_data(X)
         rows = np.ascontiguousarray(data.X, dtype=np.float64)
         require_sizes(type(self).__name__, rows)
@@ -201,11 +188,6 @@ class MeanShift(Clusterer):
 
     def predict(self, X: Any) -> Array:
         """Return the nearest centre of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (m, p)
-            Rows.
 
         Returns
         -------

@@ -112,15 +112,6 @@ class MiniBatchKMeans(CentreModel):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows, at least as many as clusters.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         places, scatter = self._read_rows(data)
@@ -177,15 +168,6 @@ class MiniBatchKMeans(CentreModel):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows; the first batch has at least as many as there are clusters.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         is_first = "cluster_centers_" not in vars(self)
         data = self._fit_data(X, None, sample_weight, reset=is_first)

@@ -102,13 +102,6 @@ class OPTICS(Clusterer):
         ----------
         X : array-like or frame of shape (n, p), or distances of shape (n, n)
             Rows, at least as many as ``min_samples``.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n = data.n_rows

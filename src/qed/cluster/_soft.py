@@ -105,15 +105,6 @@ class SoftKMeans(CentreModel, sparse=False):
         ----------
         X : array-like or frame of shape (n, p)
             Rows, at least as many as clusters.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         places, scatter = self._read_rows(data)
@@ -185,11 +176,6 @@ class SoftKMeans(CentreModel, sparse=False):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the shares of rows in all clusters.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -116,13 +116,6 @@ class SpectralClustering(Clusterer):
         ----------
         X : array-like or frame of shape (n, p), or similarities of shape (n, n)
             Rows, at least as many as clusters.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n, k = data.n_rows, self.n_clusters

@@ -184,28 +184,16 @@ class RegressorChain(Regressor, _Chain, multi_output=True, single_output=False):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
         Y : array-like of shape (n, m)
             Targets.
         **fit_params : object
             Passed to ``fit`` of every regressor.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(X, Y, fit_params, "predict")
         return self
 
     def predict(self, X: Any) -> Array:
         """Predict every target, each from the rows and the predictions before it.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -267,17 +255,10 @@ class ClassifierChain(Classifier, _Chain, multi_output=True, single_output=False
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
         Y : array-like of shape (n, m)
             Labels, one column a target; later classifiers see words as their numbers in order.
         **fit_params : object
             Passed to ``fit`` of every classifier.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         listed = [self.chain_method] if isinstance(self.chain_method, str) else list(self.chain_method)
         usable = [one for one in listed if one in METHODS and hasattr(self.estimator, one)]
@@ -292,11 +273,6 @@ class ClassifierChain(Classifier, _Chain, multi_output=True, single_output=False
 
     def predict(self, X: Any) -> Array:
         """Predict every label, each from the rows and the answers before it.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -60,11 +60,6 @@ class CodedClassifier(Classifier, RoutesToOne):
             How often each row counts.
         **fit_params : object
             Passed to ``fit`` of the classifiers; what has one entry for each row is cut like the rows.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         inner = self._require_classifier()
         options = self._options_inside({**fit_params, "sample_weight": sample_weight})

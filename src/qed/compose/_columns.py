@@ -104,11 +104,6 @@ class ColumnTransformer(Transformer, NamedParts):
             For parts whose ``fit`` takes one; with metadata routing, for those that ask for it.
         **fit_params : object
             Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self.fit_transform(X, y, sample_weight, **fit_params)
         return self
@@ -187,13 +182,7 @@ class ColumnTransformer(Transformer, NamedParts):
         return {name: model for name, model, _ in self.transformers_}
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns that go in, for tables without names.
-        """
+        """Name the columns that come out."""
         self._check_is_fitted()
         given = list(_input_names(self, input_features))
         named = []
@@ -448,13 +437,7 @@ class FeatureUnion(Transformer, NamedParts):
         return self._joined(list(mapped(changed, self.transformers_, self.n_jobs)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns that go in.
-        """
+        """Name the columns that come out."""
         self._check_is_fitted()
         names: list[str] = []
         for part, model in self.transformers_:

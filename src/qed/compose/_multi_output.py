@@ -119,15 +119,8 @@ class MultiOutputRegressor(Regressor, RoutesToOne, multi_output=True, single_out
             Rows.
         y : array-like of shape (n, m)
             Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Passed to ``fit`` of every regressor.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         return self._keep(_fitted_for_each(self, X, y, sample_weight, fit_params))
@@ -209,15 +202,8 @@ class MultiOutputClassifier(Classifier, RoutesToOne, multi_output=True, single_o
             Rows.
         y : array-like of shape (n, m)
             Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Passed to ``fit`` of every classifier.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         return self._keep(_fitted_for_each(self, X, y, sample_weight, fit_params))

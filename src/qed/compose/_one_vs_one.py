@@ -51,29 +51,13 @@ class OneVsOneClassifier(CodedClassifier):
     n_jobs: Any = param(None, "Pairs at the same time, in threads; -1 for as many as there are processors.")
 
     def predict(self, X: Any) -> Array:
-        """Return the label with most votes.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the label with most votes."""
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
     def decision_function(self, X: Any) -> Array:
         """Return votes, plus less than half a vote for the sum of scores; with two classes the score of the second.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

@@ -83,19 +83,12 @@ class OneVsRestClassifier(CodedClassifier):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
         y : array-like of shape (n,), or zeros and ones of shape (n, k)
             Labels, or which of k labels each row has.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
         **fit_params : object
             Passed to ``fit`` of the classifiers.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         has = _indicator(y)
         if has is None:
@@ -135,11 +128,6 @@ class OneVsRestClassifier(CodedClassifier):
     def predict(self, X: Any) -> Array:
         """Return the label whose classifier has the largest score; of several labels a table of zeros and ones.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, k)
@@ -153,11 +141,6 @@ class OneVsRestClassifier(CodedClassifier):
 
     def decision_function(self, X: Any) -> Array:
         """Return the score of each class; with two classes that of the second alone.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

@@ -85,18 +85,7 @@ class OutputCodeClassifier(CodedClassifier):
     )
 
     def predict(self, X: Any) -> Array:
-        """Return the label whose word is nearest to the answers.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the label whose word is nearest to the answers."""
         said, book = self._answers(X), self.code_book_.astype(np.float64)
         if self.decoding == "euclidean":  # what all words share is left out: beside it large answers would look alike
             far = np.sum(book**2, axis=1) - 2.0 * said @ book.T

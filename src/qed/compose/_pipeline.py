@@ -45,8 +45,9 @@ class Pipeline(NamedParts):
     Notes
     -----
     Steps may be qed's or scikit-learn's, and the pipeline may stand inside scikit-learn's own. ``sample_weight`` reaches every
-    step whose ``fit`` takes one; ``step__name=value`` reaches one step. With metadata routing (`qed.set_config`) every step gets
-    what it asked for by ``set_fit_request``, and nothing else.
+    step whose ``fit`` takes one; ``step__name=value`` reaches one step. Rows to stop early by, ``step__X_val``, stay unknown to the
+    steps before when ``transform_input=["X_val"]``: those transform them and do not learn from them. With metadata routing
+    (`qed.set_config`) every step gets what it asked for by ``set_fit_request``, and nothing else.
 
     Examples
     --------
@@ -62,9 +63,7 @@ class Pipeline(NamedParts):
     _: KW_ONLY
     transform_input: Any = param(
         None,
-        "Metadata to transform along with X.",
-        kind="refused",
-        instead="Use sklearn.pipeline.Pipeline(transform_input=...).",
+        "Names of arguments of `fit`, such as ['X_val'], that a step gets as the steps before it transform them.",
     )
     memory: Any = param(
         None, "Where to cache fitted steps.", kind="refused", instead="Use sklearn.pipeline.Pipeline(memory=...)."
@@ -90,7 +89,7 @@ class Pipeline(NamedParts):
     def __getitem__(self, key: int | str | slice) -> Any:
         """Return a step by position or name, or a pipeline of some of them, sharing the fitted models."""
         if isinstance(key, slice):
-            part = type(self)(list(self.steps)[key], verbose=self.verbose)
+            part = type(self)(list(self.steps)[key], transform_input=self.transform_input, verbose=self.verbose)
             if "steps_" in self.__dict__:
                 part.steps_ = self.steps_[key]
                 part.weighted_ = [name for name, _ in part.steps_ if name in self.__dict__.get("weighted_", ())]
@@ -167,7 +166,7 @@ class Pipeline(NamedParts):
         for name, step in self.steps[:-1]:
             model = None if _is_nothing(step) else clone(step)
             if model is not None:
-                options = self._fit_options(model, sample_weight, metadata) | extra[name]
+                options = self._transformed(self._fit_options(model, sample_weight, metadata) | extra[name], done)
                 weighted += [name] * (options.get("sample_weight") is not None)
                 with announced(self, name, verbose=self.verbose):
                     if hasattr(model, "fit_transform"):
@@ -178,7 +177,7 @@ class Pipeline(NamedParts):
         name, step = self.steps[-1]
         last = None if _is_nothing(step) else clone(step)
         if last is not None:
-            options = self._fit_options(last, sample_weight, metadata) | extra[name]
+            options = self._transformed(self._fit_options(last, sample_weight, metadata) | extra[name], done)
             weighted += [name] * (options.get("sample_weight") is not None)
             with announced(self, name, verbose=self.verbose):
                 last.fit(X, **options) if y is None else last.fit(X, y, **options)
@@ -187,11 +186,24 @@ class Pipeline(NamedParts):
         self.certificate_ = composite_certificate(done)
         return (X, last) if keep else (None, None)
 
+    def _transformed(self, options: dict[str, Any], done: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of a step, those of ``transform_input`` as the steps before it transform them."""
+        for name in self.transform_input or ():
+            for _, step in done if options.get(name) is not None else ():
+                if not _is_nothing(step):
+                    options[name] = step.transform(options[name])
+        return options
+
     def _routed_parts(self, method: str) -> list[tuple[Any, str]]:
         parts = super()._routed_parts(method)
         return parts if method == "fit" else parts[-1:]
 
     def _require_steps(self) -> None:
+        names = self.transform_input
+        if names is not None and not (isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)):
+            raise InvalidParameter(
+                f"Pipeline.transform_input must be a list of names of arguments of fit, ['X_val'] for example; got {names!r}."
+            )
         steps = self.steps
         if not isinstance(steps, list | tuple) or not steps or any(len(step) != 2 for step in steps):
             raise InvalidParameter(
@@ -300,13 +312,7 @@ class Pipeline(NamedParts):
         return float(last.score(X, **options) if y is None else last.score(X, y, **options))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out of the last step.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns that go in.
-        """
+        """Name the columns that come out of the last step."""
         self._check_is_fitted()
         names = input_features
         for name, step in self.steps_:
@@ -396,7 +402,7 @@ def _is_nothing(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-def make_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> Pipeline:
+def make_pipeline(*steps: Any, memory: Any = None, transform_input: Any = None, verbose: bool = False) -> Pipeline:
     """Build a pipeline whose steps are named after their classes.
 
     Parameters
@@ -405,6 +411,8 @@ def make_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> Pip
         The steps, in order.
     memory : None
         Refused, as in `Pipeline`.
+    transform_input : list of str, optional
+        Arguments of `fit` that the steps before transform, as in `Pipeline`.
     verbose : bool
         Whether to show how long each step takes.
 
@@ -420,7 +428,8 @@ def make_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> Pip
     >>> [name for name, _ in make_pipeline("passthrough", Ridge(), Ridge()).steps]
     ['passthrough', 'ridge-1', 'ridge-2']
     """
-    return Pipeline(list(zip(names_for(steps), steps, strict=True)), memory=memory, verbose=verbose)
+    named = list(zip(names_for(steps), steps, strict=True))
+    return Pipeline(named, transform_input=transform_input, memory=memory, verbose=verbose)
 
 
 def names_for(models: Any) -> list[str]:

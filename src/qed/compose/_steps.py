@@ -133,7 +133,13 @@ class NamedParts(Estimator):
     weighted_: list[str] = fitted("The names of the parts that were fitted with weights.", answers=False, optional=True)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` the parts and theirs too."""
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether to include the parts and their parameters, as ``part__name``.
+        """
         params = super().get_params(deep=deep)
         for name, part in self._named() if deep else ():
             if not isinstance(name, str):
@@ -145,6 +151,11 @@ class NamedParts(Estimator):
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters, then whole parts, then parameters of parts.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and their new values.
 
         Returns
         -------

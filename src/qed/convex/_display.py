@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from qed.core import InvalidParameter, _canvas
+from qed.core._canvas import Display
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class LossDisplay:
+class LossDisplay(Display):
     """Losses as functions of one number.
 
     Parameters
@@ -64,8 +65,6 @@ class LossDisplay:
             Whether targets are labels of one, so that the score is the margin, or zeros, so that it is the error.
         grid : array-like of shape (k,), optional
             Where to evaluate; 401 points from -3 to 3 when left out.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
 
         Returns
         -------
@@ -84,18 +83,7 @@ class LossDisplay:
         return cls(grid=points, values=values, against=against).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the losses.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the losses."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(6.0, 4.2))
         self.lines_ = []
         for name, values in self.values.items():

@@ -4,8 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+from qed.core._method_docs import Described, complete
+
 BLUE, GREY = "#2f6db3", "#6b7280"
 CURVES = (BLUE, "#c9641b", "#2e8b57", "#8e5bb5", "#b23a48", "#5f7a8a")
+
+
+class Display:
+    """A figure: its numbers are computed first, and ``plot`` draws them.
+
+    Methods that draw need not say what ``ax`` is, nor that they return the display.
+    """
+
+    def __init_subclass__(cls) -> None:
+        """Complete the docstrings of the methods that draw."""
+        super().__init_subclass__()
+        for name, value in cls.__dict__.items():
+            method = getattr(value, "__func__", value)
+            code = getattr(method, "__code__", None)
+            names = () if code is None else code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+            # a docstring that sends the reader elsewhere for all of its arguments stays as it is
+            described = "ax" in names and (names == ("ax",) or " Parameters\n" in (method.__doc__ or ""))
+            if described and not name.startswith("_"):
+                drawn = Described(cls.__name__.lstrip("_"), "With what was drawn.")
+                method.__doc__ = complete(method.__doc__, names, {"ax": AX}, drawn)
+
+
+AX = Described("ax : matplotlib Axes, optional", "Where to draw; a new figure when left out.")
 
 
 def axes(ax: Any, *, size: tuple[float, float] = (5.2, 5.0)) -> tuple[Any, Any]:

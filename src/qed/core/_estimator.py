@@ -11,7 +11,7 @@ import warnings
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
-from qed.core import _display, _on_sources, _sklearn, _tables, _validation
+from qed.core import _display, _method_docs, _on_sources, _sklearn, _tables, _validation
 from qed.core._docstring import Docstring
 from qed.core._errors import InvalidParameter, NotFitted
 from qed.core._params import Fitted, constructor, declared, fitted, unknown_parameter, validate
@@ -61,13 +61,16 @@ class Estimator:
     def __init_subclass__(cls, **traits: Any) -> None:
         """Read the declaration of a class, and let its answers be asked of sources."""
         super().__init_subclass__()
-        for method in _on_sources.ANSWERS:
-            if isinstance(cls.__dict__.get(method), FunctionType):
-                setattr(cls, method, _on_sources.by_chunks(cls.__dict__[method]))
-        if isinstance(cls.__dict__.get("score"), FunctionType):
-            cls.score = _on_sources.with_own_targets(cls.__dict__["score"])  # type: ignore[attr-defined]
         cls._own_traits = traits  # type: ignore[attr-defined]
         cls._declared_traits = merged(cls)
+        for name in _method_docs.METHODS:
+            if isinstance(method := cls.__dict__.get(name), FunctionType):
+                method.__doc__ = _method_docs.completed(method, cls._declared_traits)
+        for name in _on_sources.ANSWERS:
+            if isinstance(cls.__dict__.get(name), FunctionType):
+                setattr(cls, name, _on_sources.by_chunks(cls.__dict__[name]))
+        if isinstance(cls.__dict__.get("score"), FunctionType):
+            cls.score = _on_sources.with_own_targets(cls.__dict__["score"])  # type: ignore[attr-defined]
         cls._fields, cls._results = declared(cls)
         if "__init__" not in cls.__dict__:
             cls.__init__ = constructor(cls._fields)  # type: ignore[method-assign]
@@ -75,12 +78,12 @@ class Estimator:
         register_estimator(cls)
         cls.__doc__ = Docstring(cls.__dict__.get("__doc__"))  # type: ignore[assignment]
         cls._metadata = {}
-        for method in _sklearn.ROUTED:
-            function = getattr(cls, method, None)
+        for name in _sklearn.ROUTED:
+            function = getattr(cls, name, None)
             names = () if function is None else _sklearn.metadata_of(function)
             if names:
-                cls._metadata[method] = names
-                setattr(cls, f"set_{method}_request", _sklearn.RequestSetter(method, names))
+                cls._metadata[name] = names
+                setattr(cls, f"set_{name}_request", _sklearn.RequestSetter(name, names))
 
     # -- parameters ------------------------------------------------------------------------------------
 
@@ -108,6 +111,11 @@ class Estimator:
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name; ``outer__inner`` reaches into a model that is a parameter.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and their new values.
 
         Returns
         -------

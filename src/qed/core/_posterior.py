@@ -106,63 +106,25 @@ class PosteriorClassifier(Classifier):
         return by_rows(self, X, self._checked_joint)
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row; of equally probable ones the first.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the most probable label of each row; of equally probable ones the first."""
         if self._is_binary():
             return np.asarray(self.classes_[(by_rows(self, X, self._lead) > 0).astype(np.intp)])
         return np.asarray(self.classes_[by_rows(self, X, self._comparable).argmax(axis=1)])
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms, in the order of ``classes_``.
-        """
+        """Return the logarithms of the probabilities, which stay finite where probabilities vanish."""
         if self._is_binary():
             return two_log_shares(by_rows(self, X, self._lead))
         return by_rows(self, X, lambda rows: log_posterior(self._comparable(rows)))
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each label, in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one.
-        """
+        """Return the probability of each label, in the order of ``classes_``."""
         if self._is_binary():
             return two_shares(by_rows(self, X, self._lead))
         return by_rows(self, X, lambda rows: posterior(self._comparable(rows)))
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the probability (or density) of each row, whatever its label: low for outliers.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

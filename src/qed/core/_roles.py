@@ -29,12 +29,8 @@ class Regressor(Estimator, role="regressor", target="number"):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or a source from ``qed.scan``
-            Rows to predict.
         y : array-like of shape (n,) or (n, m)
             The truth; left out beside a source, which brings its own, and weights.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------
@@ -114,12 +110,8 @@ class Classifier(Estimator, role="classifier", target="label"):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or a source from ``qed.scan``
-            Rows to predict.
         y : array-like of shape (n,)
             The truth; left out beside a source, which brings its own, and weights.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------
@@ -173,10 +165,6 @@ class Clusterer(Estimator, role="clusterer"):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-            The rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
         **fit_params : dict
             Passed to ``fit``.
 
@@ -197,10 +185,6 @@ class OutlierDetector(Estimator, role="outlier_detector"):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-            The rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
         **fit_params : dict
             Passed to ``fit``.
 
@@ -228,8 +212,6 @@ class Transformer(Estimator, role="transformer", transforms=True):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-            The rows.
         y : array-like, optional
             The target, for transformers that look at one.
         **fit_params : dict
@@ -252,11 +234,6 @@ class Transformer(Estimator, role="transformer", transforms=True):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Name the columns that come out.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, for a model that was fitted without names.
 
         Returns
         -------

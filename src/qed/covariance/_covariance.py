@@ -55,8 +55,6 @@ class CovarianceEstimator(Estimator):
         ----------
         X_test : array-like or frame of shape (n, p)
             Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------
@@ -122,7 +120,7 @@ def read_moments(model: Any, X: Any, sample_weight: Any, *, centered: bool) -> t
     moments = fold(source, Moments.of, name=type(model).__name__)
     if moments.rows == 0:
         raise InvalidData(f"{type(model).__name__} has no row of positive weight to learn from.")
-    require_range(source, fingerprint_of(moments))
+    require_range(source, fingerprint_of(moments), centred=not centered)
     about = moments.about_origin() if centered else moments
     return about, about.mean_x.copy(), data
 

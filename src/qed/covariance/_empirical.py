@@ -78,22 +78,7 @@ class EmpiricalCovariance(StoredPrecision):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Find location and covariance.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find location and covariance."""
         moments, location, data = read_moments(self, X, sample_weight, centered=self.assume_centered)
         covariance = moments.XX / moments.weight
         amount = self._shrinkage(covariance, location, data, moments.weight)

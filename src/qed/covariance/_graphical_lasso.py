@@ -112,15 +112,6 @@ class GraphicalLasso(SparsePrecision):
         ----------
         X : array-like or frame of shape (n, p)
             Rows; or their covariance, shape (p, p).
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         is_given = self.covariance == "precomputed"
         moments, location, data = read_moments(self, X, sample_weight, centered=self.assume_centered or is_given)

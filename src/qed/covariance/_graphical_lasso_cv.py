@@ -64,15 +64,8 @@ class GraphicalLassoCV(SparsePrecision):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
         y : None
             Only passed on to the splitter.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         moments, location, data = read_moments(self, X, None, centered=self.assume_centered)
         rows = np.asarray(data.X, dtype=np.float64)

@@ -166,13 +166,6 @@ class RobustCovariance(StoredPrecision):
         ----------
         X : array-like or frame of shape (n, p)
             Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         moments, _, data = read_moments(self, X, None, centered=self.assume_centered)
         rows = np.asarray(data.X, dtype=np.float64)
@@ -295,13 +288,6 @@ class EllipticEnvelope(RobustCovariance, OutlierDetector):
         ----------
         X : array-like or frame of shape (n, p)
             Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         super().fit(X, y)
         self.offset_ = float(np.percentile(-self.dist_, 100.0 * self.contamination))
@@ -309,11 +295,6 @@ class EllipticEnvelope(RobustCovariance, OutlierDetector):
 
     def score_samples(self, X: Any) -> Array:
         """Return minus the squared Mahalanobis distances of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -325,11 +306,6 @@ class EllipticEnvelope(RobustCovariance, OutlierDetector):
     def decision_function(self, X: Any) -> Array:
         """Return scores shifted so that outliers have negative ones.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -339,11 +315,6 @@ class EllipticEnvelope(RobustCovariance, OutlierDetector):
 
     def predict(self, X: Any) -> Array:
         """Return 1 for rows that are like the rest, and -1 for outliers.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -357,12 +328,8 @@ class EllipticEnvelope(RobustCovariance, OutlierDetector):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
         y : array-like of shape (n,)
             1 or -1.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------

@@ -112,7 +112,7 @@ Python package vega_datasets 0.9.0 (MIT), with units in the names of columns and
 
 
 def load_table(name: str) -> dict[str, list[str]]:
-    """Load a bundled table as it stands in its file: columns of words, gaps and all.
+    """Load a bundled table as it stands in its file: with string columns and missing values.
 
     Parameters
     ----------

@@ -94,20 +94,7 @@ class DictionaryLearning(SparseCoding):
     certificate_: StationaryCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn atoms.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn atoms."""
         x = np.ascontiguousarray(self._fit_data(X).X, dtype=np.float64)
         seen = fingerprint(x, np.empty((len(x), 0)), None)
         require_range(ArraySource(x, None, None), seen, centred=False)
@@ -120,6 +107,7 @@ class DictionaryLearning(SparseCoding):
             sign = turned(D)
             D, U = D * sign[:, None], U * sign
         rules.lower_codes(x, D, U, np.einsum("ij,ij->i", x, x), MOST_SWEEPS)
+        D[~U.any(axis=0)] = 0.0  # an atom that no row uses was drawn, and not learnt
         order = by_length(D, x)
         D, U = np.ascontiguousarray(D[order]), np.ascontiguousarray(U[:, order])
         self.components_ = D

@@ -94,20 +94,7 @@ class FactorAnalysis(LatentNormal):
         return self.noise_variance_
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find loadings and noise.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find loadings and noise."""
         spread = Spread.of(self._fit_data(X).X)
         p, n = len(spread.variance), spread.seen.rows
         k = p if self.n_components is None else int(self.n_components)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable  # noqa: TC003  (read from an annotation)
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -124,32 +125,12 @@ class FastICA(Transformer, min_samples=2):
     certificate_: StationaryCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the sources.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the sources."""
         self._learn(self._fit_data(X).X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Find the sources, and return those of the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at.
 
         Returns
         -------
@@ -199,8 +180,6 @@ class FastICA(Transformer, min_samples=2):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
         copy : bool
             Whether X may not be written over; it never is.
 
@@ -295,6 +274,7 @@ def _order(now: steps.Moments, fun: Any, a: float) -> Any:
     return np.argsort(-np.abs(now.values - _of_normal(fun, a)), kind="stable")
 
 
+@lru_cache(maxsize=8)  # the nodes of the quadrature would take a third of a small fit
 def _of_normal(fun: str, a: float) -> float:
     if fun in NORMAL:
         return NORMAL[fun]

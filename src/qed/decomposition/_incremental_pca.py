@@ -57,20 +57,7 @@ class IncrementalPCA(PrincipalComponents):
     )
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the directions, batch by batch.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the directions, batch by batch."""
         rng = partial(generator, 0)
         if is_source(X):
             learn(self, X, None, rng)
@@ -85,17 +72,8 @@ class IncrementalPCA(PrincipalComponents):
 
         Parameters
         ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            More rows.
-        y : None
-            Not looked at.
         check_input : bool
             Input is always validated; here because scikit-learn has it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         known = self._statistic() if self.__sklearn_is_fitted__() else None
         merge(self, X, None, partial(generator, 0), known)

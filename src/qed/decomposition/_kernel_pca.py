@@ -30,7 +30,7 @@ from qed.core._threads import one_blas_thread
 from qed.decomposition import _kernels
 from qed.decomposition._learn import VALUES_CONVERGED
 from qed.decomposition._proof import product_rounding
-from qed.decomposition._solve import Found, Search, from_columns, from_similarities
+from qed.decomposition._solve import Components, Search, from_columns, from_similarities
 from qed.designs._range import fingerprint
 from qed.metrics import pairwise_kernels
 
@@ -143,13 +143,6 @@ class KernelPCA(Transformer, min_samples=2):
         ----------
         X : array-like or frame of shape (n, p), or the kernel of shape (n, n)
             Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         rows = np.array(data.X, dtype=np.float64)
@@ -173,7 +166,7 @@ class KernelPCA(Transformer, min_samples=2):
             raise KeyboardInterrupt
         return self
 
-    def _search(self, K: Array) -> Found:
+    def _search(self, K: Array) -> Components:
         n = len(K)
         k = n if self.n_components is None else min(self.n_components, n)
         total = float(np.trace(K)) - n * self.kernel_mean_
@@ -198,7 +191,7 @@ class KernelPCA(Transformer, min_samples=2):
             _require_positive(least, total)
             return from_columns(centred, 8 * product_rounding(n) * float(np.sum(np.abs(np.diag(K)))), search)
 
-    def _store(self, found: Found, seen: Any) -> None:
+    def _store(self, found: Components, seen: Any) -> None:
         noise = 64 * len(found.components[0]) * np.finfo(np.float64).eps * max(float(found.values[0]), 0.0)
         kept = len(found.values)
         if self.n_components is None or self.remove_zero_eig:

@@ -132,11 +132,6 @@ class LatentNormal(Transformer, min_samples=2):
     def transform(self, X: Any) -> Any:
         """Return the posterior means of the hidden variables of rows.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -214,11 +209,6 @@ class LatentNormal(Transformer, min_samples=2):
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the density of each row.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -239,13 +229,6 @@ class LatentNormal(Transformer, min_samples=2):
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the mean of the log-densities of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------

@@ -60,7 +60,7 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
 
     Notes
     -----
-    In batch learning documents are drawn anew at every step, as in scikit-learn, and each goes on from the better of the new and
+    In batch learning documents start from random weights at every step, as in scikit-learn, and keep the better of the new and
     the old place, so that the bound never falls. ``transform`` begins with equal shares, and its answers do not
     depend on other documents. Counts need not be whole numbers.
 
@@ -128,13 +128,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         documents, seen = self._let_in(X, reset=True)
         rng = generator(self.random_state)
@@ -172,13 +165,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         is_first = "components_" not in self.__dict__
         documents, seen = self._let_in(X, reset=is_first)
@@ -203,7 +189,7 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         drawn = rng.gamma(100.0, 0.01, (k, words))
         return np.ascontiguousarray(drawn.T)
 
-    def _infer(self, documents: Documents, beta: Array, gamma: Array, sweeps: int | None = None) -> inference.Found:
+    def _infer(self, documents: Documents, beta: Array, gamma: Array, sweeps: int | None = None) -> inference.Inference:
         most = int(self.max_doc_update_iter) if sweeps is None else sweeps
         return inference.infer(documents, beta, gamma, self.doc_topic_prior_, float(self.mean_change_tol), most)
 
@@ -327,8 +313,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at.
         normalize : bool
             Whether shares add up to one.
 
@@ -346,8 +330,6 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Counts of words, one document a row.
-        y : None
-            Not looked at.
 
         Returns
         -------

@@ -18,7 +18,7 @@ from qed.data import ArraySource, Chunk, Interrupted, Moments, Stopped, fold
 from qed.decomposition import _kernels
 from qed.decomposition._choose import count, known_count
 from qed.decomposition._rows import Rows
-from qed.decomposition._solve import Found, Search, from_columns, from_products, from_rows
+from qed.decomposition._solve import Components, Search, from_columns, from_products, from_rows
 from qed.designs._range import fingerprint, fingerprint_of, require_merged_range, require_range
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def _chosen(rule: Any, limit: int, weight: float, p: int, values: Array) -> int:
     return count(rule, variances, limit, weight, p)
 
 
-def _store(model: Any, found: Found, seen: Fingerprint, outcome: str) -> None:
+def _store(model: Any, found: Components, seen: Fingerprint, outcome: str) -> None:
     weight = seen.weight
     if not weight > 1:
         raise InvalidData(

@@ -84,13 +84,6 @@ class MatrixCompletion(Transformer, allow_nan=True):
         ----------
         X : array-like or frame of shape (n, p)
             Rows, with NaN where an entry is missing.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         x = np.array(self._fit_data(X).X, dtype=np.float64, order="C")
         there = ~np.isnan(x)

@@ -30,7 +30,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     -----------
     StationaryCertificate: no change of a single entry of U or of a single atom lowers the objective by more than this. U are the
     lasso codes of rows for the stored atoms: of all rows after ``fit``, of those of the last call after ``partial_fit``. Batches do
-    not come to rest at a minimum, so the statement is weaker than that of ``DictionaryLearning``.
+    not converge to a minimum, so the statement is weaker than that of ``DictionaryLearning``.
 
     Cost
     ----
@@ -94,20 +94,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     certificate_: StationaryCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn atoms, batch by batch.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn atoms, batch by batch."""
         x, seen = self._let_in(X, reset=True)
         rng = generator(self.random_state)
         running = self._begin(x, rng)
@@ -119,20 +106,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Take a batch of rows in.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Take a batch of rows in."""
         is_first = "components_" not in self.__dict__
         x, seen = self._let_in(X, reset=is_first)
         rng = generator(self.random_state)
@@ -141,7 +115,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
         else:
             running = Running(self.components_.copy(), self.running_codes_, self.running_rows_, self.n_steps_)
         running.step(self._rules(), x, self.batch_size, rng)
-        self._store(x, running, "max_iter", seen)
+        self._store(x, running, "partial_fit", seen)
         return self
 
     def _let_in(self, X: Any, *, reset: bool) -> tuple[Array, Any]:
@@ -161,6 +135,8 @@ class MiniBatchDictionaryLearning(SparseCoding):
         sign = np.ones(len(running.D)) if self.positive_code or self.positive_dict else turned(running.D)
         D, U = running.D * sign[:, None], np.zeros((len(x), len(running.D)))
         rules.lower_codes(x, D, U, np.einsum("ij,ij->i", x, x), MOST_SWEEPS)
+        if outcome != "partial_fit":  # other batches may use them
+            D[~U.any(axis=0)] = 0.0  # an atom that no row uses was drawn, and not learnt
         order = by_length(D, x)
         self.components_, U = np.ascontiguousarray(D[order]), np.ascontiguousarray(U[:, order])
         self.running_codes_ = np.ascontiguousarray((running.A * np.outer(sign, sign))[np.ix_(order, order)])

@@ -39,7 +39,7 @@ class MiniBatchNMF(NonnegativeFactors):
     -----------
     StationaryCertificate: no change of a single entry of W or H lowers the objective by more than this (squared error); no
     multiplicative step of H does (other divergences). After ``fit`` it is about all rows, after ``partial_fit`` about those of
-    the last call. Batches do not come to rest at a minimum, so the statement is weaker than that of ``NMF``.
+    the last call. Batches do not converge to a minimum, so the statement is weaker than that of ``NMF``.
 
     Cost
     ----
@@ -80,7 +80,7 @@ class MiniBatchNMF(NonnegativeFactors):
         0.7, "How much of older batches remains after as many rows as the table has."
     )
     fresh_restarts: bool = param(
-        False, "Whether scikit-learn solves the codes of a batch anew; here they always are.", kind="hint"
+        False, "Whether scikit-learn solves the codes of a batch again; here they always are.", kind="hint"
     )
     fresh_restarts_max_iter: PositiveInt = param(30, "Multiplicative steps for the codes of a batch.")
     transform_max_iter: PositiveInt | None = param(
@@ -107,15 +107,8 @@ class MiniBatchNMF(NonnegativeFactors):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows without negative entries.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
         **params : dict
             ``W`` and ``H`` to begin with, for ``init="custom"``.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(self._let_in(X), params.get("W"), params.get("H"))
         return self
@@ -176,15 +169,8 @@ class MiniBatchNMF(NonnegativeFactors):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows without negative entries.
-        y : None
-            Not looked at.
         W, H : array-like, optional
             Where factors begin in the first call, for ``init="custom"``.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         is_first = "components_" not in self.__dict__
         x = self._let_in(X, reset=is_first)

@@ -226,15 +226,8 @@ class NMF(NonnegativeFactors):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows without negative entries.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
         **params : dict
             ``W`` and ``H`` to begin with, as in ``fit_transform``.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(self._let_in(X), params.get("W"), params.get("H"))
         return self
@@ -246,8 +239,6 @@ class NMF(NonnegativeFactors):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows without negative entries.
-        y : None
-            Not looked at.
         W : array-like of shape (n, k), optional
             Codes to begin with, for ``init="custom"``.
         H : array-like of shape (k, p), optional

@@ -89,42 +89,12 @@ class PCA(PrincipalComponents):
         return super()._traits()._replace(sparse=self.svd_solver in ("auto", "arpack", "covariance_eigh"))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Find the directions.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the directions."""
         learn(self, X, sample_weight, partial(generator, self.random_state))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Take further rows in: the result is that of a fit to all rows seen so far.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            More rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Take further rows in: the result is that of a fit to all rows seen so far."""
         known = self._statistic() if self.__sklearn_is_fitted__() else None
         merge(self, X, sample_weight, partial(generator, self.random_state), known)
         return self
@@ -142,7 +112,7 @@ class PCA(PrincipalComponents):
         Returns
         -------
         self
-            The model of the other rows. It is refused where rounding would show.
+            The model of the other rows. Where rounding would show, an error is raised.
         """
         self._check_is_fitted()
         merge(self, X, sample_weight, partial(generator, self.random_state), self._statistic(), takes_out=True)

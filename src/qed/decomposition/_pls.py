@@ -94,15 +94,8 @@ class CrossDecomposition(Regressor, Transformer, multi_output=True, min_samples=
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
         y : array-like of shape (n,) or (n, m)
             Targets: the second table.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, y)
         tables = TwoTables.of(data.X, data.y, scale=self.scale)
@@ -137,8 +130,6 @@ class CrossDecomposition(Regressor, Transformer, multi_output=True, min_samples=
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets.
         copy : bool
@@ -158,13 +149,6 @@ class CrossDecomposition(Regressor, Transformer, multi_output=True, min_samples=
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
         """Find pairs of directions, and return the scores of rows and targets.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
 
         Returns
         -------
@@ -206,8 +190,6 @@ class CrossDecomposition(Regressor, Transformer, multi_output=True, min_samples=
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
         copy : bool
             Not looked at: nothing that is given is written over.
 

@@ -70,15 +70,8 @@ class PLSSVD(Transformer, target="number", multi_output=True, min_samples=2):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
         y : array-like of shape (n,) or (n, m)
             Targets: the second table.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, y)
         tables = TwoTables.of(data.X, data.y, scale=self.scale)
@@ -119,8 +112,6 @@ class PLSSVD(Transformer, target="number", multi_output=True, min_samples=2):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets.
 
@@ -142,13 +133,6 @@ class PLSSVD(Transformer, target="number", multi_output=True, min_samples=2):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
         """Find pairs of directions, and return the scores of rows and targets.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
 
         Returns
         -------

@@ -67,11 +67,6 @@ class PrincipalComponents(Transformer, sparse=True, min_samples=2):
     def transform(self, X: Any) -> Any:
         """Return the coordinates of rows along the directions.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -160,11 +155,6 @@ class PrincipalComponents(Transformer, sparse=True, min_samples=2):
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the density of each row under the probabilistic model.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -190,13 +180,6 @@ class PrincipalComponents(Transformer, sparse=True, min_samples=2):
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the mean of the log-densities of rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------

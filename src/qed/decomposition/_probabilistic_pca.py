@@ -64,20 +64,7 @@ class ProbabilisticPCA(LatentNormal):
         return np.full(len(self.mean_), self.noise_variance_)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find loadings and noise.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows, at least two.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find loadings and noise."""
         spread = Spread.of(self._fit_data(X).X)
         p, k = len(spread.variance), int(self.n_components)
         if k > p:

@@ -163,20 +163,7 @@ class RandomProjection(Transformer, sparse=True):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Choose the directions: from the seed and the shape of X alone.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Choose the directions: from the seed and the shape of X alone."""
         n, p = self._fit_data(X).X.shape
         model: Any = self
         k = model.n_components
@@ -277,11 +264,6 @@ class GaussianRandomProjection(RandomProjection):
     def transform(self, X: Any) -> Any:
         """Return the coordinates of rows.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -345,11 +327,6 @@ class SparseRandomProjection(RandomProjection):
 
     def transform(self, X: Any) -> Any:
         """Return the coordinates of rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -432,11 +409,6 @@ class HadamardProjection(RandomProjection):
 
     def transform(self, X: Any) -> Any:
         """Return the coordinates of rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------

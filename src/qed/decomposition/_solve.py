@@ -84,7 +84,7 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Components:
     """Components, their sums of squares, and the proof."""
 
     components: Array  # (k, p)
@@ -107,7 +107,7 @@ class _Pairs:
     exact: bool = True  # whether nothing but rounding is between them and the best ones
 
 
-def from_columns(M: Array, doubt: float, search: Search, factor: Array | None = None) -> Found:
+def from_columns(M: Array, doubt: float, search: Search, factor: Array | None = None) -> Components:
     """Find the pairs of the products of columns, known to within ``doubt``.
 
     ``factor`` is a triangular one of the rows, for more digits of small values.
@@ -124,10 +124,12 @@ def from_columns(M: Array, doubt: float, search: Search, factor: Array | None = 
         is_noise = pairs.values <= noise
         V = _completed(np.where(is_noise, 0.0, pairs.vectors)) if is_noise.any() else _signed(pairs.vectors.T)
         proof = prove(V, pairs.values, M @ V.T, _bound(pairs, doubt, _trace(M)))
-    return Found(V, unit * pairs.values, unit * _trace(M), proof.times(unit), "columns" if factor is None else "full")
+    return Components(
+        V, unit * pairs.values, unit * _trace(M), proof.times(unit), "columns" if factor is None else "full"
+    )
 
 
-def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Found:
+def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Components:
     """Find the pairs of the products of rows, and carry them to the columns; ``spread`` holds the squared lengths of columns."""
     unit = _unit(float(np.sum(spread)))
     p, total, rows = rows.shape[1], float(np.sum(spread)) / unit, rows.divided(np.sqrt(unit))
@@ -146,10 +148,10 @@ def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Found
         CV = rows.back(rows.forward(V.T))
         far = 2 * product_rounding(p) * total + product_rounding(rows.shape[0]) * total
         proof = prove(V, values, CV, _bound(pairs, far, total))
-    return Found(V, unit * values, unit * total, proof.times(unit), "full" if full else "rows")
+    return Components(V, unit * values, unit * total, proof.times(unit), "full" if full else "rows")
 
 
-def from_products(rows: Rows, spread: Array, search: Search) -> Found:
+def from_products(rows: Rows, spread: Array, search: Search) -> Components:
     """Find leading pairs by products with the rows alone."""
     unit = _unit(float(np.sum(spread)))
     (n, p), total, rows = rows.shape, float(np.sum(spread)) / unit, rows.divided(np.sqrt(unit))
@@ -177,10 +179,10 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Found:
 
         CV = rows.back(rows.forward(V.T))
         proved, proof = _proved_by_probes(V, CV, outside, (min(n, p), total, doubt), rng)
-    return Found(V, unit * proved, unit * total, proof.times(unit), "krylov", found.outcome)
+    return Components(V, unit * proved, unit * total, proof.times(unit), "krylov", found.outcome)
 
 
-def from_similarities(apply: Callable[[Array], Array], n: int, total: float, search: Search) -> Found:
+def from_similarities(apply: Callable[[Array], Array], n: int, total: float, search: Search) -> Components:
     """Find leading pairs of a positive matrix of n rows and a known trace, by products with it alone."""
     k, rng = search.known, search.rng()
     assert k is not None  # noqa: S101
@@ -190,7 +192,7 @@ def from_similarities(apply: Callable[[Array], Array], n: int, total: float, sea
     doubt = 2 * product_rounding(n) * total
     outside = lambda Q: _without(V, apply(_without(V, Q)))  # noqa: E731
     values, proof = _proved_by_probes(V, apply(np.ascontiguousarray(V.T)), outside, (n, total, doubt), rng)
-    return Found(V, values, total, proof, "krylov", found.outcome)
+    return Components(V, values, total, proof, "krylov", found.outcome)
 
 
 def _proved_by_probes(

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.certificates import DualityGapCertificate, ExactCertificate
 from qed.core import KW_ONLY, Array, InvalidParameter, Matrix, NonNegative, PositiveInt, fitted, param
+from qed.core._memory import require_memory
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.decomposition import _dictionary_learning as whole
@@ -69,6 +70,7 @@ class SparseCoder(SparseCoding, requires_fit=False):
 
     def _atoms(self, columns: int) -> Array:
         if self.dictionary is None:
+            require_memory(8 * columns * columns, f"{columns} unit vectors", "Pass a dictionary of fewer atoms.")
             return np.eye(columns)
         given: Any = self.dictionary
         D = np.ascontiguousarray(given, dtype=np.float64)
@@ -80,20 +82,7 @@ class SparseCoder(SparseCoding, requires_fit=False):
         return 1.0 if self.transform_alpha is None and self.transform_algorithm != "omp" else self.transform_alpha
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the codes of rows, and state how good they are.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the codes of rows, and state how good they are."""
         x = np.ascontiguousarray(self._fit_data(X).X, dtype=np.float64)
         D = self._atoms(x.shape[1])
         U = self._codes(x)
@@ -105,13 +94,16 @@ class SparseCoder(SparseCoding, requires_fit=False):
         alpha = float(self._strength() or 0.0)
         rest = x - _kernels.product(U, D)
         pull = _kernels.product(rest, np.ascontiguousarray(D.T))
-        # the residual, shrunk until no atom is correlated with it by more than alpha, is a dual point
-        most = np.max(pull if self.positive_code else np.abs(pull), axis=1)
+        size = np.sqrt(np.sum(D**2, axis=1))
+        reach = np.sqrt(np.sum(x**2, axis=1)) + np.abs(U) @ size  # of what is added up in a row
+        unit = (sum(D.shape) + 8) * UNIT
+        # the residual, shrunk until no atom is correlated with it by more than alpha whatever was rounded, is a dual point
+        most = np.max((pull if self.positive_code else np.abs(pull)) + unit * np.multiply.outer(reach, size), axis=1)
         share = np.minimum(1.0, alpha / np.maximum(most, np.finfo(np.float64).tiny))[:, None]
         gap = np.sum(((1 - share) * rest) ** 2) / 2 + np.sum(np.maximum(alpha * np.abs(U) - U * share * pull, 0.0))
         objective = float(np.sum(rest**2)) / 2 + alpha * float(np.sum(np.abs(U)))
         null = float(np.sum(x**2)) / 2
-        rounding = 16 * (D.size + 8) * UNIT * max(null, objective)
+        rounding = 4 * unit * float(np.sum(reach**2))
         self.certificate_ = DualityGapCertificate(
             gap=float(gap) + rounding,
             rounding=rounding,

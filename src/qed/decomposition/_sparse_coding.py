@@ -46,11 +46,6 @@ class SparseCoding(Transformer):
     def transform(self, X: Any) -> Any:
         """Return sparse codes of rows.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n, k), or (n, 2k) with ``split_sign``

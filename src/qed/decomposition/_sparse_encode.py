@@ -9,7 +9,7 @@ import numpy as np
 from qed.core import Array, InvalidData, InvalidParameter
 from qed.decomposition import _kernels
 
-EXACT = 1e-15  # share of the squared length of a row that a last sweep may still gain
+EXACT = 1e-20  # share of the squared length of a row that a last sweep may still gain
 
 
 def sparse_encode(

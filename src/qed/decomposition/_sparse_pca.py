@@ -66,20 +66,7 @@ class SparseComponents(Transformer):
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find components.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find components."""
         X = self._fit_data(X).X
         seen = fingerprint(X, np.empty((len(X), 0)), None)
         require_range(ArraySource(X, None, None), seen)
@@ -103,11 +90,6 @@ class SparseComponents(Transformer):
 
     def transform(self, X: Any) -> Any:
         """Return scores of rows: ridge regression of the centred row on the components.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -224,7 +206,7 @@ class MiniBatchSparsePCA(SparseComponents):
     Certificate
     -----------
     StationaryCertificate: no change of a single entry of V, or of the scores of a single component, lowers the objective by more
-    than this. Batches do not come to rest at a minimum, so the statement is weaker than that of ``SparsePCA``.
+    than this. Batches do not converge to a minimum, so the statement is weaker than that of ``SparsePCA``.
 
     Cost
     ----

@@ -72,7 +72,7 @@ class Documents:
         return _kernels.csr_adjoint(self.starts, self.words, ratios, self.shape, theta)
 
 
-class Found(NamedTuple):
+class Inference(NamedTuple):
     """What a step finds for documents."""
 
     theta: Array
@@ -86,12 +86,12 @@ def expectation(parameters: Array) -> Array:
     return _kernels.exp_digamma(parameters) / _kernels.exp_digamma(total)
 
 
-def infer(documents: Documents, beta: Array, gamma: Array, prior: float, tol: float, sweeps: int) -> Found:
+def infer(documents: Documents, beta: Array, gamma: Array, prior: float, tol: float, sweeps: int) -> Inference:
     """Update the parameters of documents, in place, for expected topics beta (words, k)."""
     theta, ratios, likelihood = _kernels.topics_of_rows(
         documents.starts, documents.words, documents.counts, beta, gamma, prior, tol, sweeps
     )
-    return Found(theta, ratios, likelihood)
+    return Inference(theta, ratios, likelihood)
 
 
 def divergences(parameters: Array, prior: float) -> Array:

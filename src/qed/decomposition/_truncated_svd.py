@@ -28,7 +28,7 @@ from qed.decomposition import _kernels
 from qed.decomposition._learn import SIDE, SQUARE, VALUES_CONVERGED
 from qed.decomposition._proof import product_rounding
 from qed.decomposition._rows import Rows
-from qed.decomposition._solve import Found, Search, from_columns, from_products, from_rows
+from qed.decomposition._solve import Components, Search, from_columns, from_products, from_rows
 from qed.designs._range import fingerprint, require_range
 
 
@@ -100,32 +100,12 @@ class TruncatedSVD(Transformer, sparse=True):
     certificate_: SubspaceCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the directions.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the directions."""
         self._learn(self._fit_data(X).X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Find the directions, and return the coordinates of the rows along them.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------
@@ -170,7 +150,7 @@ class TruncatedSVD(Transformer, sparse=True):
             raise KeyboardInterrupt
         return scores
 
-    def _search(self, X: Any, squares: Array) -> Found:
+    def _search(self, X: Any, squares: Array) -> Components:
         n, p = X.shape
         rows, total = Rows.of(X, None, np.zeros(p)), float(np.sum(squares))
         with Progress(type(self).__name__) as progress:
@@ -193,11 +173,6 @@ class TruncatedSVD(Transformer, sparse=True):
 
     def transform(self, X: Any) -> Any:
         """Return the coordinates of rows along the directions.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -43,15 +43,6 @@ class FromClassMoments(Classifier, Generative):
         ----------
         X : array-like, frame or source of shape (n, p)
             Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
         require_classes(type(self).__name__, data.classes, None)
@@ -67,17 +58,8 @@ class FromClassMoments(Classifier, Generative):
         ----------
         X : array-like, frame or source of shape (n, p)
             More rows; those of the first call must hold every class, and enough of it for a covariance of its own.
-        y : array-like of shape (n,)
-            Their labels.
         classes : array-like, optional
             All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
         """
         require_part_of_stream(self)
         data, first = stream_data(self, X, y, sample_weight, classes, "moments_")

@@ -77,7 +77,7 @@ class LinearDiscriminantAnalysis(
 
     Notes
     -----
-    All solvers are one here: the covariance within classes, its columns scaled, is taken apart once. ``solver`` says which of
+    All solvers are one here: the covariance within classes, its columns scaled, is decomposed once. ``solver`` says which of
     scikit-learn's estimates is meant. ``"svd"`` pools all rows and leaves out directions with a deviation of at most ``tol``
     of the scaled columns; ``"lsqr"`` and ``"eigen"`` weight the covariances of the classes by ``priors``, can shrink them, and
     leave out only what cannot be told from rounding. Where classes have given priors these estimates differ.
@@ -150,11 +150,6 @@ class LinearDiscriminantAnalysis(
     def transform(self, X: Any) -> Array:
         """Return the place of each row along the directions that separate the classes best.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n, r)
@@ -169,34 +164,12 @@ class LinearDiscriminantAnalysis(
         return project(rows, centre, self.scalings_[:, : self._n_features_out()])
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one.
-        """
+        """Return the probability of each class, in the order of ``classes_``."""
         scores = self.decision_function(X).astype(np.float64, copy=False)
         return two_shares(scores) if scores.ndim == 1 else posterior(scores)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms, in the order of ``classes_``.
-        """
+        """Return the logarithms of the probabilities, which stay finite where probabilities vanish."""
         scores = self.decision_function(X).astype(np.float64, copy=False)
         return two_log_shares(scores) if scores.ndim == 1 else log_posterior(scores)
 

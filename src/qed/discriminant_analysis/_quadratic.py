@@ -72,7 +72,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
     Notes
     -----
     ``solver`` names the estimate, as in scikit-learn: ``"svd"`` goes with ``reg_param``, ``"eigen"`` with ``shrinkage``; the
-    computation is the same. A class whose covariance has a variance of at most ``tol`` along some direction is refused, as its
+    computation is the same. A class whose covariance has a variance of at most ``tol`` along some direction raises an error, as its
     density would be meaningless there.
 
     Rows can come in chunks and be added by ``partial_fit``. For that a model keeps its statistic ``moments_``, after ``fit`` if
@@ -130,11 +130,6 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
 
     def decision_function(self, X: Any) -> Array:
         """Return the logarithms of the posterior up to a number for each row: of two classes their difference.
-
-        Parameters
-        ----------
-        X : array-like or source of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

@@ -188,22 +188,7 @@ class AdaBoostClassifier(AdaBoostModel, Classifier):
         return DecisionTreeClassifier(max_depth=1)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit copy after copy.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Fit copy after copy."""
         data = self._fit_data(X, y, sample_weight)
         codes = np.asarray(data.y, dtype=np.int64)
         self.classes_, k = data.classes, len(data.classes)
@@ -256,11 +241,6 @@ class AdaBoostClassifier(AdaBoostModel, Classifier):
     def decision_function(self, X: Any) -> Array:
         """Return the votes of the labels, divided by the weight of all rounds.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, k)
@@ -295,18 +275,7 @@ class AdaBoostClassifier(AdaBoostModel, Classifier):
         return np.asarray(apart / apart.sum(axis=1, keepdims=True))
 
     def predict_proba(self, X: Any) -> Array:
-        """Return shares of the labels: exponentials of their votes.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
-        """
+        """Return shares of the labels: exponentials of their votes."""
         rows = self._new_data(X)
         return float_like(rows, self._probabilities(self._decisions(rows)[-1]))
 
@@ -328,33 +297,11 @@ class AdaBoostClassifier(AdaBoostModel, Classifier):
             yield float_like(rows, self._probabilities(votes))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms.
-        """
+        """Return the logarithms of ``predict_proba``."""
         return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> Array:
-        """Return the label of most votes.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the label of most votes."""
         rows = self._new_data(X)
         return np.asarray(self.classes_[self._decisions(rows)[-1].argmax(axis=1)])
 
@@ -417,22 +364,7 @@ class AdaBoostRegressor(AdaBoostModel, Regressor):
         return DecisionTreeRegressor(max_depth=3)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit copy after copy.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Fit copy after copy."""
         data = self._fit_data(X, y, sample_weight)
         target, n_rows = np.ascontiguousarray(data.y, dtype=np.float64), data.n_rows
         X_rows = data.X.tocsr() if hasattr(data.X, "tocsr") else data.X
@@ -472,11 +404,6 @@ class AdaBoostRegressor(AdaBoostModel, Regressor):
 
     def predict(self, X: Any) -> Array:
         """Return the weighted median of what the copies predict.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

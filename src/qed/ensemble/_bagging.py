@@ -233,17 +233,8 @@ class BaggingClassifier(BaggingModel, Classifier):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Labels.
         sample_weight : array-like of shape (n,), optional
             How much more often a row is drawn.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         codes = np.asarray(data.y, dtype=np.int64)
@@ -272,28 +263,12 @@ class BaggingClassifier(BaggingModel, Classifier):
         return found
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the mean of the copies' probabilities, or of their votes if they have none.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
-        """
+        """Return the mean of the copies' probabilities, or of their votes if they have none."""
         rows = self._new_data(X)
         return float_like(rows, self._mean(rows))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -304,18 +279,7 @@ class BaggingClassifier(BaggingModel, Classifier):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the most probable label of each row."""
         rows = self._new_data(X)
         return np.asarray(self.classes_[self._mean(rows).argmax(axis=1)])
 
@@ -366,17 +330,8 @@ class BaggingRegressor(BaggingModel, Regressor):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Targets.
         sample_weight : array-like of shape (n,), optional
             How much more often a row is drawn.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         target = np.ascontiguousarray(data.y, dtype=np.float64)
@@ -397,11 +352,6 @@ class BaggingRegressor(BaggingModel, Regressor):
 
     def predict(self, X: Any) -> Array:
         """Return the mean of what the copies predict.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

@@ -25,11 +25,6 @@ class BoostedRegressor(BoostedSum, Regressor):
     def predict(self, X: Any) -> Array:
         """Return what is predicted for each row.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -67,11 +62,6 @@ class BoostedClassifier(BoostedSum, Classifier):
     def decision_function(self, X: Any) -> Array:
         """Return the scores of the labels: the sums of trees.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, k)
@@ -82,34 +72,12 @@ class BoostedClassifier(BoostedSum, Classifier):
         return float_like(rows, scores[:, 0] if scores.shape[1] == 1 else scores)
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the labels.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
-        """
+        """Return the probabilities of the labels."""
         rows = self._new_data(X)
         return float_like(rows, self._probabilities(self._scores(rows)))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the most probable label of each row."""
         rows = self._new_data(X)
         return np.asarray(self.classes_[self._probabilities(self._scores(rows)).argmax(axis=1)])
 

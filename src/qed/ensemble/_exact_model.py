@@ -83,7 +83,7 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         None,
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm; None for all.",
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm; None for all.",
     )
     verbose: NonNegativeInt = param(0, "Whether to show progress.")
     max_leaf_nodes: TwoOrMore | None = param(None, "Most leaves of a tree: the node that gains most is split first.")

@@ -31,7 +31,7 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         "sqrt",
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )
     class_weight: dict[Any, Any] | list[Any] | Literal["balanced", "balanced_subsample"] | None = param(
@@ -66,17 +66,8 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,) or (n, m)
-            Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: its chance of being drawn, or its weight where nothing is drawn.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         codes = np.ascontiguousarray(data.y, dtype=np.int64).reshape(data.n_rows, -1)
@@ -109,11 +100,6 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
     def predict(self, X: Any) -> Array:
         """Return the label with the largest mean share in the leaves of each row; of equal ones the first.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, m)
@@ -128,11 +114,6 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
     def predict_proba(self, X: Any) -> Any:
         """Return the shares of the labels in the leaves of each row, averaged over the trees.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -146,11 +127,6 @@ class _ForestClassifier(ForestModel, Classifier, multi_output=True, multi_label=
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities; minus infinity where a label occurs in no leaf of a row.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -195,7 +171,7 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         1.0,
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )
 
@@ -214,17 +190,8 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: its chance of being drawn, or its weight where nothing is drawn.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         targets = np.ascontiguousarray(data.y, dtype=np.float64)
@@ -250,11 +217,6 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
 
     def predict(self, X: Any) -> Array:
         """Return what the leaves of each row predict, averaged over the trees.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -292,7 +254,7 @@ class RandomForestClassifier(_ForestClassifier):
 
     Cost
     ----
-    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 5 n p bytes, and about
+    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 6 n p bytes, and about
     60 n more for each tree that grows. A prediction takes one comparison for each level of each tree.
 
     See Also
@@ -336,8 +298,8 @@ class ExtraTreesClassifier(_ForestClassifier):
 
     Cost
     ----
-    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 16 n p bytes, and about 60 n more for each
-    tree that grows.
+    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 8 n p bytes, 4 n p where single
+    precision holds all values, and about 60 n + 8 n min(m, 8) more for each tree that grows.
 
     See Also
     --------
@@ -373,7 +335,7 @@ class RandomForestRegressor(_ForestRegressor):
 
     Cost
     ----
-    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 5 n p bytes, and about
+    O(p n log n) once to rank the columns; O(m n) for each level of each tree, with m columns looked at. 6 n p bytes, and about
     60 n more for each tree that grows.
 
     See Also
@@ -414,8 +376,8 @@ class ExtraTreesRegressor(_ForestRegressor):
 
     Cost
     ----
-    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 16 n p bytes, and about 60 n more for each
-    tree that grows.
+    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 8 n p bytes, 4 n p where single
+    precision holds all values, and about 60 n + 8 n min(m, 8) more for each tree that grows.
 
     See Also
     --------

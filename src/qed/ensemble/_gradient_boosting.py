@@ -78,21 +78,10 @@ class GradientBoostingRegressor(ExactBoostingModel, BoostedRegressor):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         monitor : callable, optional
             Called after each round with its number, the model and a dict of scores and losses; stops the fit by returning True.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         rows = self._boost_rows(data, np.ascontiguousarray(data.y, dtype=np.float64), None, None)
@@ -174,21 +163,10 @@ class GradientBoostingClassifier(ExactBoostingModel, BoostedClassifier):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         monitor : callable, optional
             Called after each round with its number, the model and a dict of scores and losses; stops the fit by returning True.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         codes = np.asarray(data.y, dtype=np.int64)

@@ -80,19 +80,8 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
-            Rows to learn from; NaN is a missing value. A source brings its targets and weights.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         if self.loss == "quantile" and self.quantile is None:
@@ -129,8 +118,9 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
     Cost
     ----
-    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
-    bins and about 100 n more; from a source these are on disk, beside whoever reads it, but for 24 n bytes.
+    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums; all classes are
+    added up in one pass over the rows at the root. 2 n p bytes for the bins, about 100 n more, and 40 n for each class beyond two;
+    from a source these are on disk, beside whoever reads it, but for 24 n bytes.
 
     See Also
     --------
@@ -170,19 +160,8 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p), or a source from ``qed.scan``
-            Rows to learn from; NaN is a missing value. A source brings its targets and weights.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         X_val, y_val, sample_weight_val : array-like, optional
             Rows for early stopping to look at instead of rows of the fit.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         codes = np.asarray(data.y, dtype=np.int64)

@@ -52,7 +52,7 @@ class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
         20, "Fewest rows of a leaf; weights that are whole numbers count as so many rows."
     )
     l2_regularization: NonNegative = param(0.0, "Strength of the penalty on the values of leaves.")
-    max_features: Share = param(1.0, "Share of the columns that a split looks at, drawn anew for each.")
+    max_features: Share = param(1.0, "Share of the columns considered at each split, drawn at random.")
     max_bins: Bins = param(255, "Most bins of a column, besides that of missing values.")
     categorical_features: Any = param(
         "from_dtype",
@@ -116,7 +116,7 @@ class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
             try:
                 rounds.run(self.max_iter, lambda: stops and _improves_no_more(self, rounds))
             finally:
-                if rounds.parts:
+                if "certificate_" in self.__dict__:  # of the rounds that were stored
                     self.train_score_ = -self.certificate_.losses
 
     def _rule(self, number: int) -> _kernels.BoostRule:

@@ -110,17 +110,8 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not used.
         sample_weight : array-like of shape (n,), optional
             How often each row counts in the drawing.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, None, sample_weight)
         rows = data.X.tocsr() if hasattr(data.X, "tocsr") else data.X
@@ -194,11 +185,6 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
     def score_samples(self, X: Any) -> Array:
         """Return the scores of rows: the lower, the more of an outlier.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -210,11 +196,6 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
     def decision_function(self, X: Any) -> Array:
         """Return scores minus their threshold: negative for outliers.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -225,11 +206,6 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
 
     def predict(self, X: Any) -> Array:
         """Return 1 for inliers and -1 for outliers.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -304,17 +280,8 @@ class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not used.
         sample_weight : array-like of shape (n,), optional
             Rows of weight zero are left out; others count for ``min_weight_fraction_leaf``.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, None, sample_weight)
         rows, s = data.X, data.weight
@@ -346,11 +313,6 @@ class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
 
     def transform(self, X: Any) -> Any:
         """Return the leaves of rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -387,18 +349,7 @@ class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
         return self.trees_.apply(self._new_data(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Name the columns that come out: ``randomtreesembedding_<tree>_<node>``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, to be compared with those of the fit.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: ``randomtreesembedding_<tree>_<node>``."""
         from qed.core._roles import _input_names as input_names  # noqa: PLC0415
 
         self._check_is_fitted()

@@ -252,17 +252,8 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
         ----------
         X : table of n rows
             Rows.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._learn(X, one_column(self, y), sample_weight, fit_params)
@@ -275,11 +266,6 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Predictions.
         """
         table = self._stacked(X)
         return np.asarray(self.final_estimator_.predict(table))
@@ -300,18 +286,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
         return self._stacked(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns of what the members say: class and name of the member.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, to be compared with those of the fit.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns of what the members say: class and name of the member."""
         return self._names(input_features)
 
     def _traits(self) -> Traits:
@@ -382,17 +357,8 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
         ----------
         X : table of n rows
             Rows.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         labels = one_column(self, y)
@@ -417,11 +383,6 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         table = self._stacked(X)
         return self.classes_[np.asarray(self.final_estimator_.predict(table)).astype(np.intp)]
@@ -462,18 +423,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
         return self._stacked(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns of what the members say: class and name of the member.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, to be compared with those of the fit.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns of what the members say: class and name of the member."""
         return self._names(input_features)
 
     def _traits(self) -> Traits:

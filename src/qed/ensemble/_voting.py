@@ -168,10 +168,6 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
         ----------
         X : table of n rows
             Rows.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
         """
@@ -239,18 +235,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
         return dict(zip([name for name, _ in self._required()], self.estimators_, strict=True))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: ``votingclassifier_<member>``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, to be compared with those of the fit.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: ``votingclassifier_<member>``."""
         self._check_is_fitted()
         input_names(self, input_features)
         if self.voting == "soft" and not self.flatten_transform:
@@ -310,10 +295,6 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
         ----------
         X : table of n rows
             Rows.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
         **fit_params : object
             Metadata for parts that ask for them, with metadata routing (`qed.set_config`).
         """
@@ -357,18 +338,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
         return dict(zip([name for name, _ in self._required()], self.estimators_, strict=True))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: ``votingregressor_<member>``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, to be compared with those of the fit.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: ``votingregressor_<member>``."""
         self._check_is_fitted()
         input_names(self, input_features)
         return np.asarray([f"votingregressor_{name}" for name, _ in self._required()], dtype=object)

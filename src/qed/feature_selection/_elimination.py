@@ -164,8 +164,6 @@ class _Elimination(Selector, RoutesToOne):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
         y : array-like
             The truth.
         **score_params : object
@@ -232,17 +230,10 @@ class RFE(_Elimination):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         y : array-like of shape (n,) or (n, m)
             Targets.
         **fit_params : object
             Passed to ``fit`` of the model.
-
-        Returns
-        -------
-        self
-            The selector.
         """
         fit_params = self._options_inside(fit_params)
         rows, target = self._read(X, y)
@@ -340,19 +331,12 @@ class RFECV(_Elimination):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         y : array-like of shape (n,) or (n, m)
             Targets.
         groups : array-like of shape (n,), optional
             Groups of rows, for splitters that keep them together.
         **fit_params : object
             Passed to ``fit`` of the model; what has one entry for each row is cut like the rows (``sample_weight``).
-
-        Returns
-        -------
-        self
-            The selector.
         """
         rows, target = self._read(X, y)
         p = rows.shape[1]

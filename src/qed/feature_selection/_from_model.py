@@ -71,17 +71,10 @@ class SelectFromModel(Selector, RoutesToOne):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets, for models that need them.
         **fit_params : object
             Passed to ``fit`` of the model.
-
-        Returns
-        -------
-        self
-            The selector.
         """
         self._begin(X)
         if not self.prefit:

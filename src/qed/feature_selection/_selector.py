@@ -41,11 +41,6 @@ class Selector(Transformer, sparse=True):
     def transform(self, X: Any) -> Any:
         """Return the columns that are kept.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray or sparse container of shape (n, k)
@@ -94,16 +89,5 @@ class Selector(Transformer, sparse=True):
         return whole
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Name the columns that are kept.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, for a selector that was fitted without names.
-
-        Returns
-        -------
-        ndarray of str
-            Their names.
-        """
+        """Name the columns that are kept."""
         return np.asarray(super().get_feature_names_out(input_features)[self._kept()])

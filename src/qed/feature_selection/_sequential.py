@@ -89,17 +89,10 @@ class SequentialFeatureSelector(Selector, min_samples=2):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets, for models that need them.
         **params : object
             Passed to ``fit`` of the model; what has one entry for each row is cut like the rows (``sample_weight``).
-
-        Returns
-        -------
-        self
-            The selector.
         """
         if self.estimator is None or not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
             raise InvalidParameter(

@@ -81,24 +81,18 @@ class _Univariate(Selector):
     """What all share: the scores."""
 
     score_func: Any
-    scores_: Array
-    pvalues_: Array | None
-    certificate_: ExactCertificate
+
+    scores_: Array = fitted("The score of each column.", shape="(p,)", finite=False, nan=True)
+    pvalues_: Array | None = fitted("Its p-value.", shape="(p,)", low=0, high=1, nan=True)
+    certificate_: ExactCertificate = fitted("What is proved about the scores.")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Score the columns.
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         y : array-like of shape (n,), optional
             Targets, for scores that compare with one.
-
-        Returns
-        -------
-        self
-            The selector.
         """
         data = self._fit_data(X, None)
         p = data.X.shape[1]
@@ -241,10 +235,6 @@ class SelectFpr(_Univariate):
     _: KW_ONLY
     alpha: Probability = param(0.05, "The largest p-value that is not small enough.")
 
-    scores_: Array = fitted("The score of each column.", shape="(p,)", finite=False, nan=True)
-    pvalues_: Array | None = fitted("Its p-value.", shape="(p,)", low=0, high=1, nan=True)
-    certificate_: ExactCertificate = fitted("What is proved about the scores.")
-
     def _kept(self) -> Array:
         return below_rate(self._p_values(), self.alpha)
 
@@ -277,10 +267,6 @@ class SelectFdr(_Univariate):
     _: KW_ONLY
     alpha: Probability = param(0.05, "Bound on the expected share of false columns among those kept.")
 
-    scores_: Array = fitted("The score of each column.", shape="(p,)", finite=False, nan=True)
-    pvalues_: Array | None = fitted("Its p-value.", shape="(p,)", low=0, high=1, nan=True)
-    certificate_: ExactCertificate = fitted("What is proved about the scores.")
-
     def _kept(self) -> Array:
         return below_discovery_rate(self._p_values(), self.alpha)
 
@@ -312,10 +298,6 @@ class SelectFwe(_Univariate):
     score_func: AnyFunction = param(f_classif, SCORE)
     _: KW_ONLY
     alpha: Probability = param(0.05, "Bound on the probability that any column is kept by chance.")
-
-    scores_: Array = fitted("The score of each column.", shape="(p,)", finite=False, nan=True)
-    pvalues_: Array | None = fitted("Its p-value.", shape="(p,)", low=0, high=1, nan=True)
-    certificate_: ExactCertificate = fitted("What is proved about the scores.")
 
     def _kept(self) -> Array:
         return below_family_rate(self._p_values(), self.alpha)

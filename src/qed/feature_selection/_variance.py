@@ -50,13 +50,6 @@ class VarianceThreshold(Selector, allow_nan=True):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows; NaN is left out.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            The selector.
         """
         data = self._fit_data(X)
         moments = ColumnMoments.of(data.X)

@@ -7,12 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, _canvas
+from qed.core._canvas import Display
 
 POINTS = 400
 REACH = 4.5  # standard deviations on either side that are drawn
 
 
-class PosteriorDisplay:
+class PosteriorDisplay(Display):
     """Prior, likelihood and posterior of one parameter.
 
     Parameters
@@ -67,13 +68,6 @@ class PosteriorDisplay:
             Values.
         name : str
             Name of the parameter.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        PosteriorDisplay
-            With what was drawn.
         """
         posterior = pair.posterior(prior, data)
         if np.ndim(posterior.mean) or not hasattr(posterior, "log_density"):
@@ -96,18 +90,7 @@ class PosteriorDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the three densities.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the three densities."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(5.6, 3.8))
         styles = (("prior", self.prior, _canvas.GREY, "--"), ("likelihood (scaled)", self.likelihood, _canvas.CURVES[1], ":"),
                   ("posterior", self.posterior, _canvas.BLUE, "-"))  # fmt: skip
@@ -122,7 +105,7 @@ class PosteriorDisplay:
         return self
 
 
-class PredictiveBandDisplay:
+class PredictiveBandDisplay(Display):
     """The prediction of a model over one column, with bands of one and two standard deviations of a new value.
 
     Parameters
@@ -182,13 +165,6 @@ class PredictiveBandDisplay:
             Their targets, drawn as points.
         room : float
             How far beyond the rows to draw, as a share of their range.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        PredictiveBandDisplay
-            With what was drawn.
         """
         names = [str(name) for name in getattr(X, "columns", [])] or [""]
         rows = np.asarray(X, np.float64)
@@ -202,18 +178,7 @@ class PredictiveBandDisplay:
         return made.plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw prediction, bands and rows.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw prediction, bands and rows."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(5.6, 4.0))
         self.bands_ = [
             self.ax_.fill_between(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, _canvas
+from qed.core._canvas import Display
 from qed.inspection._gaussian_contours import draw_ellipses, gaussians_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _two_columns(X: Any, what: str) -> tuple[Array, list[str]]:
     return rows, names
 
 
-class SilhouetteDisplay:
+class SilhouetteDisplay(Display):
     """The silhouette of each row, cluster by cluster, largest first; the dashed line is the mean.
 
     Parameters
@@ -83,13 +84,6 @@ class SilhouetteDisplay:
             Rows.
         metric : str or callable
             Distance.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        SilhouetteDisplay
-            With what was drawn.
         """
         labels = estimator.predict(X) if hasattr(estimator, "predict") else estimator.labels_
         return cls.from_labels(X, labels, metric=metric, ax=ax)
@@ -106,31 +100,13 @@ class SilhouetteDisplay:
             The cluster of each row.
         metric : str or callable
             Distance.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        SilhouetteDisplay
-            With what was drawn.
         """
         from qed.metrics import silhouette_samples  # noqa: PLC0415  figures of given numbers do not need it
 
         return cls(silhouettes=silhouette_samples(X, labels, metric=metric), labels=labels).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the silhouettes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the silhouettes."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(5.6, 4.6))
         groups = np.unique(self.labels)
         gap = max(1.0, 0.02 * len(self.labels))
@@ -157,7 +133,7 @@ class SilhouetteDisplay:
         return self
 
 
-class VoronoiDisplay:
+class VoronoiDisplay(Display):
     """The cells of a clustering with centres over two columns: every point belongs to its nearest centre.
 
     Parameters
@@ -219,13 +195,6 @@ class VoronoiDisplay:
             With ``predict`` and ``cluster_centers_``, of two columns.
         X : array-like of shape (n, 2)
             Rows.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        VoronoiDisplay
-            With what was drawn.
         """
         rows, names = _two_columns(X, "A Voronoi diagram")
         if not hasattr(estimator, "cluster_centers_"):
@@ -243,18 +212,7 @@ class VoronoiDisplay:
         return made.plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw cells, rows and centres.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw cells, rows and centres."""
         self.ax_, self.figure_ = _canvas.axes(ax)
         k = len(self.centres)
         colours = [colour_of(group) for group in range(k)]
@@ -272,7 +230,7 @@ class VoronoiDisplay:
         return self
 
 
-class EmbeddingDisplay:
+class EmbeddingDisplay(Display):
     """Rows as points with two coordinates, coloured by a label or a number; the title says how far neighbourhoods are kept.
 
     Parameters
@@ -336,13 +294,6 @@ class EmbeddingDisplay:
             What colours the points.
         n_neighbors : int
             Neighbours that are compared for trustworthiness and continuity.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        EmbeddingDisplay
-            With what was drawn.
         """
         from qed.manifold import continuity, trustworthiness  # noqa: PLC0415  figures of given points do not need them
 
@@ -357,18 +308,7 @@ class EmbeddingDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the points."""
         self.ax_, self.figure_ = _canvas.axes(ax)
         values = self.target
         if values is None:
@@ -391,7 +331,7 @@ class EmbeddingDisplay:
         return self
 
 
-class FitStepsDisplay:
+class FitStepsDisplay(Display):
     """An iterative clustering after some of its steps: Lloyd's k-means, or EM of a Gaussian mixture.
 
     Every panel shows the rows in the colours of their clusters (of mixtures mixed by their probabilities), centres with the way

@@ -7,11 +7,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, _canvas
+from qed.core._canvas import Display
 
 NAMED = 12  # curves up to which each has a name
 
 
-class CoefficientPathDisplay:
+class CoefficientPathDisplay(Display):
     """Coefficients as functions of the strength of a penalty.
 
     Parameters
@@ -67,18 +68,7 @@ class CoefficientPathDisplay:
         self.scale = scale
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the path.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the path."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(6.4, 4.2))
         number = np.arange(len(self.coefs)) if self.groups is None else self.groups
         self.lines_ = []

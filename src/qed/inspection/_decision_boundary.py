@@ -8,12 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.core._canvas import axes
+from qed.core._canvas import Display, axes
 
 Array = np.ndarray[Any, Any]
 
 
-class DecisionBoundaryDisplay:
+class DecisionBoundaryDisplay(Display):
     """What a model says at every point of a grid over two columns, drawn.
 
     Parameters
@@ -79,17 +79,10 @@ class DecisionBoundaryDisplay:
         ----------
         plot_method : {"contourf", "contour", "pcolormesh"}
             How matplotlib draws the response.
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         xlabel, ylabel : str, optional
             Names of the columns.
         **kwargs : object
             Passed to matplotlib.
-
-        Returns
-        -------
-        DecisionBoundaryDisplay
-            Itself.
         """
         if plot_method not in ("contourf", "contour", "pcolormesh"):
             raise InvalidParameter(
@@ -143,8 +136,6 @@ class DecisionBoundaryDisplay:
             Which column of scores or probabilities to draw, when there are several.
         xlabel, ylabel : str, optional
             Names of the columns.
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         **kwargs : object
             Passed to matplotlib.
 

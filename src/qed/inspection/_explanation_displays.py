@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core import InvalidParameter, _canvas
+from qed.core._canvas import Display
 
 if TYPE_CHECKING:
     from qed.inspection._explanation import Explanation
@@ -15,7 +16,7 @@ Array = np.ndarray[Any, Any]
 UP, DOWN = _canvas.CURVES[1], _canvas.BLUE
 
 
-class _ExplanationDisplay:
+class _ExplanationDisplay(Display):
     """What figures of explanations share: one output, the columns in order, and how a value reads.
 
     Parameters
@@ -52,8 +53,6 @@ class _ExplanationDisplay:
             Which output, where there are several.
         max_display : int
             Columns shown.
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         **kwargs : object
             Passed to `explain`.
 
@@ -67,18 +66,7 @@ class _ExplanationDisplay:
         return cls(explain(estimator, X, **kwargs), output=output, max_display=max_display).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw."""
         raise NotImplementedError
 
     def _ranked(self, size: Array) -> tuple[list[int], list[int]]:
@@ -133,18 +121,7 @@ class ContributionDisplay(_ExplanationDisplay):
     bars_: Any
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the bars, the longest on top; those of a single row add up to prediction minus base value.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the bars, the longest on top; those of a single row add up to prediction minus base value."""
         found = self.explanation
         single = len(found) == 1
         lengths = found.values[0] if single else found.importance()
@@ -197,18 +174,7 @@ class BeeswarmDisplay(_ExplanationDisplay):
     points_: list[Any]
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the dots, columns of large contributions on top.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the dots, columns of large contributions on top."""
         found = self.explanation
         size = found.importance()
         shown = np.argsort(-size, kind="stable")[: self.max_display].tolist()
@@ -279,18 +245,7 @@ class WaterfallDisplay(_ExplanationDisplay):
         self.row = int(row)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the steps, the largest on top and the base value below.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the steps, the largest on top and the base value below."""
         found = self.explanation
         values = found.values[self.row]
         shown, others = self._ranked(np.abs(values))
@@ -379,18 +334,7 @@ class DependenceDisplay(_ExplanationDisplay):
             )
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the dots.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the dots."""
         found = self.explanation
         self.ax_, self.figure_ = _canvas.axes(ax, size=(5.6, 4.0))
         _canvas.bare(self.ax_)

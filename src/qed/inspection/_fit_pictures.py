@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import InvalidData, _canvas
+from qed.core._canvas import Display
 
 Array = np.ndarray[Any, Any]
 
 
-class FitDisplay:
+class FitDisplay(Display):
     """Points of one column and a target, the curve of a model, and a line from each point to it.
 
     Parameters
@@ -60,8 +61,6 @@ class FitDisplay:
             Targets.
         grid_resolution : int
             Points of the curve.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
 
         Returns
         -------
@@ -79,18 +78,7 @@ class FitDisplay:
         return cls(x=rows[:, 0], y=target, predicted=np.ravel(predicted), grid=grid, curve=np.ravel(curve)).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw points, curve and residuals.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw points, curve and residuals."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(6.0, 4.2))
         self.residuals_ = self.ax_.vlines(
             self.x, self.y, self.predicted, color=_canvas.CURVES[1], linewidth=1.0, label="residual", zorder=1
@@ -105,7 +93,7 @@ class FitDisplay:
         return self
 
 
-class ProjectionDisplay:
+class ProjectionDisplay(Display):
     """Least squares as a projection: target, fit and residual as a triangle with its true lengths.
 
     Parameters
@@ -155,8 +143,6 @@ class ProjectionDisplay:
             The rows of its fit.
         y : array-like of shape (n,)
             Their targets.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
 
         Returns
         -------
@@ -173,18 +159,7 @@ class ProjectionDisplay:
         return cls(target=target, fit=fit, residual=float(np.linalg.norm(a - b)), angle=angle).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the triangle.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the triangle."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(6.0, 4.2))
         turn = np.radians(self.angle)
         top, foot = self.target * np.array([np.cos(turn), np.sin(turn)]), np.array([self.fit, 0.0])

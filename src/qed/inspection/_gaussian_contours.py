@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, _canvas
+from qed.core._canvas import Display
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +84,7 @@ def _square(found: Any, at: int, shape: tuple[int, int]) -> Array:
     return values if is_shared else np.diag(values[at])
 
 
-class GaussianContourDisplay:
+class GaussianContourDisplay(Display):
     """Ellipses that hold given shares of Gaussian densities over two columns.
 
     Parameters
@@ -141,13 +142,6 @@ class GaussianContourDisplay:
             Rows, drawn as grey points.
         shares : sequence of float
             What the ellipses hold of each Gaussian.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        GaussianContourDisplay
-            With what was drawn.
         """
         found = gaussians_of(estimator)
         names = [str(one) for one in getattr(estimator, "classes_", [])]
@@ -158,18 +152,7 @@ class GaussianContourDisplay:
         return made
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the ellipses.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the ellipses."""
         self.ax_, self.figure_ = _canvas.axes(ax)
         self.lines_ = []
         for at, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
@@ -183,7 +166,7 @@ class GaussianContourDisplay:
         return self
 
 
-class ClassDensityDisplay:
+class ClassDensityDisplay(Display):
     """The densities of classes over two columns, and where one class becomes more probable than the others.
 
     Parameters
@@ -241,13 +224,6 @@ class ClassDensityDisplay:
             Their classes.
         shares : sequence of float
             What the ellipses hold of each class.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        ClassDensityDisplay
-            With what was drawn.
         """
         rows = np.asarray(X, np.float64)
         if rows.ndim != 2 or rows.shape[1] != 2:
@@ -268,18 +244,7 @@ class ClassDensityDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw rows, ellipses and boundaries.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw rows, ellipses and boundaries."""
         self.contours.plot(ax)
         self.ax_, self.figure_ = self.contours.ax_, self.contours.figure_
         k = self.log_shares.shape[2]

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import InvalidData, _canvas
+from qed.core._canvas import Display
 
 
-class LossCurveDisplay:
+class LossCurveDisplay(Display):
     """The objective of an iterative fit in each pass, and the score of held-out rows beside it.
 
     Parameters
@@ -64,13 +65,6 @@ class LossCurveDisplay:
             its objective, such as the likelihood of a mixture at the start and after each step.
         name : str, optional
             Name of the curve; that of the class when left out.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        LossCurveDisplay
-            With what was drawn.
         """
         losses = getattr(model, "loss_curve_", getattr(getattr(model, "certificate_", None), "trace", None))
         if losses is None:
@@ -82,18 +76,7 @@ class LossCurveDisplay:
         return cls(losses=losses, scores=scores, name=name or type(model).__name__).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the curve, and that of scores on an axis to the right.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the curve, and that of scores on an axis to the right."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(6.0, 3.8))
         passes = np.arange(1, len(self.losses) + 1)
         colour = _canvas.next_colour(self.ax_)

@@ -7,13 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, _canvas
+from qed.core._canvas import Display
 from qed.linear_model import ConstrainedLasso, ConstrainedRidge, LinearRegression
 
 Array = np.ndarray[Any, Any]
 LEVELS = (1.0, 2.2, 4.0, 6.5)  # contours, as multiples of what the solution costs beyond the free one
 
 
-class NormBallDisplay:
+class NormBallDisplay(Display):
     """The ball of a norm in two coefficients, with contours of the squared error around the free solution.
 
     Parameters
@@ -97,8 +98,6 @@ class NormBallDisplay:
             Which size is limited: the sum of absolute values, or the length.
         grid_resolution : int
             Points of each side of the grid.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
 
         Returns
         -------
@@ -141,18 +140,7 @@ class NormBallDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw ball, contours and both solutions.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw ball, contours and both solutions."""
         self.ax_, self.figure_ = _canvas.axes(ax)
         self.ax_.axhline(0.0, color="#d1d5db", linewidth=0.8, zorder=0)
         self.ax_.axvline(0.0, color="#d1d5db", linewidth=0.8, zorder=0)

@@ -7,11 +7,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import InvalidParameter, _canvas, generator
+from qed.core._canvas import Display
 from qed.inspection._column_table import ColumnTable
 from qed.inspection._partial_dependence import column_numbers, partial_dependence
 
 
-class PartialDependenceDisplay:
+class PartialDependenceDisplay(Display):
     """How predictions move with columns: a curve for one, contours for a pair.
 
     Parameters
@@ -122,11 +123,6 @@ class PartialDependenceDisplay:
             Rows whose curves are drawn: a number, or a share. Averages are over all rows.
         random_state : None, int or Generator
             Seed of the rows whose curves are drawn.
-
-        Returns
-        -------
-        PartialDependenceDisplay
-            With what was drawn.
         """
         table = ColumnTable(X)
         names = table.names if feature_names is None else [str(name) for name in feature_names]
@@ -190,11 +186,6 @@ class PartialDependenceDisplay:
             Panels side by side, at most.
         line_kw, ice_lines_kw, pd_line_kw, contour_kw : dict, optional
             Passed to matplotlib.
-
-        Returns
-        -------
-        self
-            With what was drawn.
         """
         count = len(self.features)
         if ax is not None and count > 1:

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import InvalidData, _canvas
+from qed.core._canvas import Display
 
 
-class ScreeDisplay:
+class ScreeDisplay(Display):
     """The variance of each principal component, largest first, and the share that they explain together.
 
     Parameters
@@ -52,30 +53,12 @@ class ScreeDisplay:
         ----------
         estimator : PCA
             Fitted.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        ScreeDisplay
-            With what was drawn.
         """
         variances = estimator.explained_variance_
         return cls(variances=variances, total=estimator.certificate_.null_objective).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the variances.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the variances."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(6.4, 4.2))
         places = np.arange(1, len(self.variances) + 1)
         self.bars_ = self.ax_.bar(places, self.variances, color=_canvas.CURVES[0], label="variance")

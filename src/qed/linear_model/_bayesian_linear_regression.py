@@ -100,30 +100,12 @@ class BayesianLinearRegression(Regressor, sparse=True):
         ----------
         X : array-like, frame, sparse container or source of shape (n, p)
             Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         self._solve(read_rows(self, X, y, sample_weight).moments)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take further rows in: the posterior so far is their prior.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            More rows.
-        y : array-like of shape (n,)
-            Their targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------
@@ -223,8 +205,6 @@ class BayesianLinearRegression(Regressor, sparse=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
         return_std : bool
             Whether to return the standard deviation of the predictive distribution too. Where the noise is learnt, that
             distribution is a t distribution of ``2 * noise_shape_`` degrees of freedom.

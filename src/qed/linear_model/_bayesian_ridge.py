@@ -73,15 +73,6 @@ class EvidenceRegressor(Regressor, sparse=True):
         ----------
         X : array-like, frame, sparse container or source of shape (n, p)
             Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         rows = read_rows(self, X, y, sample_weight)
         with (
@@ -117,8 +108,6 @@ class EvidenceRegressor(Regressor, sparse=True):
 
         Parameters
         ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            Rows with the columns of the fit.
         return_std : bool
             Whether to return the standard deviation of the predictive distribution too.
 

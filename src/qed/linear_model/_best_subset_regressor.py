@@ -86,22 +86,7 @@ class BestSubsetRegressor(SingleTarget):
     certificate_: SubsetCertificate = fitted("What is proved about the choice.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the columns and find their coefficients.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Choose the columns and find their coefficients."""
         rows = TrainingData.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._choose(rows)

@@ -103,22 +103,7 @@ class BoundedRegressor(SingleTarget):
     certificate_: StationaryCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Find the coefficients."""
         data = self._fit_data(X, y, sample_weight, finite=False)
         rows = TrainingData.of(data, centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):

@@ -34,11 +34,6 @@ class LinearClassifier(Classifier, sparse=True):
     def decision_function(self, X: Any) -> Array:
         """Return the scores: with two classes that of the second against the first, otherwise one column a class.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, k)
@@ -48,18 +43,7 @@ class LinearClassifier(Classifier, sparse=True):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:
-        """Return the label with the largest score of each row; of equal ones the first.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the label with the largest score of each row; of equal ones the first."""
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
@@ -88,33 +72,11 @@ class ProbabilisticClassifier(LinearClassifier):
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one.
-        """
+        """Return the probability of each class, in the order of ``classes_``."""
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms, in the order of ``classes_``.
-        """
+        """Return the logarithms of the probabilities, which stay finite where probabilities vanish."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             half = 0.5 * scores

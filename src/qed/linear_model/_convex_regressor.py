@@ -19,11 +19,6 @@ class SingleTarget(Regressor, sparse=True):
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -55,22 +50,7 @@ class ConvexRegressor(SingleTarget):
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Find the coefficients."""
         self._learn(X, y, sample_weight)
         return self
 

@@ -56,7 +56,7 @@ def fisher_discriminant(X: Any, y: Any) -> Discriminant:
     Notes
     -----
     S is the covariance of a class about its own mean, over its number of rows. Directions in which neither class has any spread
-    but the means differ would separate the classes at no price, and are refused: a hyperplane separates them, see
+    but the means differ would separate the classes perfectly, and raise an error: a hyperplane separates them, see
     `separating_hyperplane`.
 
     Examples

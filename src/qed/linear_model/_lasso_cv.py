@@ -64,17 +64,10 @@ class CrossValidatedRegression(Regressor, sparse=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
         y : array-like of shape (n,) or (n, m)
             Targets.
         sample_weight : array-like of shape (n,), optional
             How often each row counts, in learning and in judging.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         require_targets(self, data.y)
@@ -107,11 +100,6 @@ class CrossValidatedRegression(Regressor, sparse=True):
 
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

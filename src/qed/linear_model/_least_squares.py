@@ -108,36 +108,12 @@ class LeastSquares(Solved):
         ----------
         X : array-like, frame, sparse container or source of shape (n, p)
             Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         learn(self, X, y, sample_weight, self._settings())
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, as if they had been there from the start.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            More rows.
-        y : array-like of shape (n,) or (n, m)
-            Their targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
-        """
+        """Learn from more rows, as if they had been there from the start."""
         merge(self, X, y, sample_weight, self._settings())
         return self
 

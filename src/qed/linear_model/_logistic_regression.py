@@ -283,15 +283,6 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         ----------
         X : array-like, frame, sparse container or source of shape (n, p)
             Rows to learn from; a source (`qed.scan`) brings its target and weights, and is read again for each step.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         before = {name: self.__dict__.get(name) for name in ("coef_", "intercept_", "classes_")}
         data = self._fit_data(X, y, sample_weight, finite=False)

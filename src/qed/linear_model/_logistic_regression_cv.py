@@ -137,22 +137,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the strength and find the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Choose the strength and find the coefficients."""
         data = self._fit_data(X, y, sample_weight)
         weights, ratios = self._weights(), self._ratios()
         self.scores_, self.coefs_paths_, is_interrupted = self._judged(data, weights, ratios)
@@ -201,15 +186,6 @@ class LogisticRegressionCV(ProbabilisticClassifier):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score that the strength was chosen by.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Rows to predict.
-        y : array-like of shape (n,)
-            The truth.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------

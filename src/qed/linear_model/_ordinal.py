@@ -112,22 +112,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
     certificate_: DualityGapCertificate = fitted("What is proved about coefficients and thresholds.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find coefficients and thresholds.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Find coefficients and thresholds."""
         data = self._fit_data(X, y, sample_weight, finite=False)
         rows = TrainingData.of(data, centred=True)  # thresholds are its intercepts
         require_classes("OrdinalRegressor", data.classes, rows.y)
@@ -181,18 +166,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         return predict_linear(_Score(self), X)
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one.
-        """
+        """Return the probability of each class, in the order of ``classes_``."""
         t = np.asarray(self.latent(X), dtype=np.float64)[:, np.newaxis]
         below, above = _sigmoid(self.thresholds_ - t), _sigmoid(t - self.thresholds_)
         inner = below[:, 1:] * above[:, :-1] * -np.expm1(-np.diff(self.thresholds_))
@@ -200,18 +174,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))[:, np.argsort(self._ordered())]
 
     def predict(self, X: Any) -> Array:
-        """Return the likeliest label of each row; of equally likely ones the first.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the likeliest label of each row; of equally likely ones the first."""
         index = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[index])
 

@@ -81,13 +81,6 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
             Rows to learn from; a source (`qed.scan`) brings its target and weights, and is read again for each step.
         y : array-like of shape (n,)
             Counts or rates, not negative, and not all zero.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
 
         def declare(rows: TrainingData) -> ObjectiveSpec:
@@ -113,11 +106,6 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
     def predict(self, X: Any) -> Array:
         """Predict the mean of each row.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -128,15 +116,6 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return D²: the share of the deviance from the mean that is explained.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Rows to predict.
-        y : array-like of shape (n,)
-            The truth.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------

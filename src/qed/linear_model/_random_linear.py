@@ -57,17 +57,8 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
 
         Parameters
         ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows to learn from.
         y : array-like of shape (n,)
             Two labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         used = data.y if data.weight is None else data.y[data.weight > 0]
@@ -80,14 +71,8 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
 
         Parameters
         ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Labels.
         classes : array-like, optional
             Both labels; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------

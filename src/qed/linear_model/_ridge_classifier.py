@@ -77,22 +77,7 @@ class RidgeClassifier(LinearClassifier):
     certificate_: CompositeCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Find the coefficients."""
         signed = signs_of(self, X, y, sample_weight)
         ridge = self._ridge()
         ridge.fit(signed.X, signed.signs, signed.weight)
@@ -104,19 +89,8 @@ class RidgeClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            More rows.
-        y : array-like of shape (n,)
-            Their labels.
         classes : array-like, optional
             All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
         """
         data, first = stream(self, X, y, sample_weight, classes, "ridge_")
         codes = data.y.astype(np.float64)

@@ -83,22 +83,7 @@ class RidgeClassifierCV(LinearClassifier):
     certificate_: CompositeCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the strength and find the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Choose the strength and find the coefficients."""
         signed = signs_of(self, X, y, sample_weight)
         folds = None
         if self.cv is not None:

@@ -97,15 +97,6 @@ class RidgeCV(Solved):
         ----------
         X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
             Rows to learn from; a source brings its own target, and is read once for all folds (``cv`` must be given).
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         if is_source(X):
             return self._fit_source(X, y, sample_weight)

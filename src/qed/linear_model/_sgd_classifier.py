@@ -82,17 +82,8 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
 
         Parameters
         ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Labels.
         sample_weight : array-like of shape (n,), optional
             What the loss of each row is multiplied by; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         before: Any = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
         data = self._fit_data(X, y, sample_weight, finite=False)
@@ -129,10 +120,6 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
 
         Parameters
         ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Labels.
         classes : array-like, optional
             All labels there will be; needed in the first call.
         sample_weight : array-like of shape (n,), optional

@@ -35,7 +35,7 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
     Notes
     -----
     No step overshoots its row, so that squared losses do not explode; where ``eta0`` is so large that this shortens steps, long
-    rows count for less than short ones, and a constant step comes to rest beside the optimum, as the certificate then shows.
+    rows count for less than short ones, and a constant step ends near, not at, the optimum, as the certificate then shows.
     Columns of different sizes are learnt at different speeds all the same: standardise first. A weight multiplies the step of
     its row; it is not a repetition.
 
@@ -58,17 +58,8 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
 
         Parameters
         ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Targets.
         sample_weight : array-like of shape (n,), optional
             What the loss of each row is multiplied by; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         before = self.__dict__.get("memory_")
         data = self._fit_data(X, y, sample_weight, finite=False)
@@ -91,10 +82,6 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
 
         Parameters
         ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Targets.
         sample_weight : array-like of shape (n,), optional
             What the loss of each row is multiplied by.
 
@@ -112,16 +99,5 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
         return self
 
     def predict(self, X: Any) -> Array:
-        """Return the predictions.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Numbers.
-        """
+        """Return the predictions."""
         return predict_linear(self, X)

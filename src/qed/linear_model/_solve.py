@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 DIGITS = 1e-10  # coefficients that squaring may have moved by more than this are corrected from the rows
+TOLD = 1e-9  # relative: what products of columns must tell of the residuals, or the rows are read again
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ def _certified(
     at, b, price = quadratic.at(w), quadratic.intercept(w), penalty.value(w)
     g, slack = quadratic.gradient(at, penalty)
     squares, doubt = quadratic.residual_squares(at)
-    hidden = np.where(doubt > 1e-6 * squares, doubt, 0.0)  # an objective that products of columns do not tell
+    hidden = np.where(doubt > TOLD * squares, doubt, 0.0)  # an objective that products of columns do not tell
     is_coarse = bool(hidden.any()) or any(isinstance(judge, Spectrum) for _, judge in judges)
     if rows is not None and is_coarse:
         fresh, pull = rows.residuals(w), penalty.pull(w)

@@ -48,15 +48,6 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
         ----------
         X : array-like, frame, sparse container or source of shape (n, p)
             Rows to learn from; a source (`qed.scan`) brings its target and weights, and is read again for each step.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
 
         def declare(rows: TrainingData) -> ObjectiveSpec:  # once the door has looked at the parameters
@@ -76,11 +67,6 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
 
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

@@ -64,22 +64,7 @@ class ThresholdClassifier(Classifier, poor_score=True):
     certificate_: ExactCertificate = fitted("What is proved about the threshold.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the best cut.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Find the best cut."""
         data = self._fit_data(X, y, sample_weight)
         s = np.ones(data.n_rows) if data.weight is None else data.weight
         factor = class_factors(type(self).__name__, self.class_weight, data.classes, data.y, s)
@@ -98,11 +83,6 @@ class ThresholdClassifier(Classifier, poor_score=True):
 
     def decision_function(self, X: Any) -> Array:
         """Return how far above the threshold each row is, with the sign of the second label; votes of several labels.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -123,18 +103,7 @@ class ThresholdClassifier(Classifier, poor_score=True):
         return self.sides_[(column > self.threshold_).astype(np.intp)], column - self.threshold_
 
     def predict(self, X: Any) -> Array:
-        """Return the label of the side that each row is on.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the label of the side that each row is on."""
         indices, _ = self._sides(X)
         return np.asarray(self.classes_[indices])
 

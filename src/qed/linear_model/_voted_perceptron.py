@@ -110,17 +110,10 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
 
         Parameters
         ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows to learn from.
         y : array-like of shape (n,)
             Two labels.
         sample_weight : array-like of shape (n,), optional
             What the step of each row is multiplied by.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
@@ -177,11 +170,6 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     def decision_function(self, X: Any) -> Array:
         """Return the votes for the second label less those for the first, as a share of all.
 
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -204,17 +192,6 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         return np.asarray((2 * won - int(self.votes_.sum())) / total)
 
     def predict(self, X: Any) -> Array:
-        """Return the label with more votes; of equal ones the first.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the label with more votes; of equal ones the first."""
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(np.intp)])

@@ -67,13 +67,6 @@ class ClassicalMDS(Embedding):
         ----------
         X : array-like or frame of shape (n, p)
             Rows; distances of all pairs if the metric is "precomputed".
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         space = Space.of(type(self).__name__, data.X, self.metric, self.metric_params)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SMALL = 200  # rows up to which all eigenvectors cost no more than a few
 TINY = float(np.finfo(np.float64).eps)
+TIED = 1e-10  # of the size of a matrix: eigenvalues that are nearer leave their eigenvectors open, but for the space
+PIVOT = 0.1  # of the largest: share of a column that lies in such a space, from which the column can name an axis
 STEPS = 200  # products with a block of vectors, at most
 TOLERANCE = 1e-11  # residual relative to the largest eigenvalue
 
@@ -82,6 +84,40 @@ def trailing(matrix: Any, k: int, null: Array) -> Pairs:
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
     return _with_residual(matrix, values, vectors)
+
+
+def with_settled_axes(pairs: Pairs, size: float, rows: Any) -> Pairs:
+    """Return eigenvectors whose axes are settled where eigenvalues tie: turned within their space, to the columns of the rows.
+
+    The first axis is that along which the first column varies, of those that vary about as much as any; the next is found among
+    what is left. So a table in another order of rows gives the same axes.
+    """
+    ends = np.flatnonzero(np.abs(np.diff(pairs.values)) > TIED * size) + 1
+    vectors = pairs.vectors.copy()
+    for own in np.split(np.arange(len(pairs.values)), ends):
+        if len(own) > 1:
+            centred = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, np.float64)
+            centred = centred - centred.mean(axis=0)
+            vectors[:, own] = vectors[:, own] @ _turn(vectors[:, own].T @ centred)
+    return Pairs(pairs.values, vectors, pairs.residual)
+
+
+def _turn(shown: Array) -> Array:
+    """Return a rotation of k axes, (k, k), from what columns show of them, (k, p)."""
+    left = shown.copy()
+    axes: list[Array] = []
+    while len(axes) < len(shown):
+        lengths = np.sqrt(np.sum(left * left, axis=0))
+        if not lengths.max(initial=0.0) > 1e-8 * np.abs(shown).max(initial=0.0):
+            break
+        axis = left[:, np.argmax(lengths >= PIVOT * lengths.max())]
+        for other in axes:  # once more, for the digits that were lost
+            axis = axis - other * (other @ axis)
+        axes.append(axis / np.linalg.norm(axis))
+        left = left - np.outer(axes[-1], axes[-1] @ left)
+    found = np.array(axes).reshape(-1, len(shown)).T
+    rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1] :] if found.shape[1] else np.eye(len(shown))
+    return np.hstack([found, rest])
 
 
 def _identity(n: int) -> Any:

@@ -17,7 +17,7 @@ from qed.core import (
     param,
 )
 from qed.core._memory import require_memory
-from qed.manifold._eigenvectors import TINY, trailing
+from qed.manifold._eigenvectors import TINY, trailing, with_settled_axes
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._local_weights import barycenter_weights, hessian, modified, standard, tangent_alignment
 from qed.manifold._neighborhoods import Space, require_neighbors
@@ -86,20 +86,7 @@ class LocallyLinearEmbedding(Embedding):
     reconstruction_error_: float = fitted("The objective: the sum of the eigenvalues of the components.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Place the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Place the rows."""
         data = self._fit_data(X)
         n, p = data.X.shape
         if self.n_components > p:
@@ -112,13 +99,13 @@ class LocallyLinearEmbedding(Embedding):
         _, ids = space.nearest(k)
         M = self._charges(space.rows, ids)
         count = min(self.n_components, n - 1)
-        pairs = trailing(M, count, np.full(n, n**-0.5))
+        size = max(float(abs(M).sum(axis=1).max()), TINY)
+        pairs = with_settled_axes(trailing(M, count, np.full(n, n**-0.5)), size, space.rows)
         points = np.zeros((n, self.n_components))
         points[:, :count] = pairs.vectors
         self.rows_, self.neighbors_ = np.array(space.rows), ids.astype(np.int32)
         self.embedding_ = with_signs(points).astype(data.X.dtype)
         self.reconstruction_error_ = float(np.sum(pairs.values))
-        size = max(float(abs(M).sum(axis=1).max()), TINY)
         ending = Ending("reconstruction error", self.reconstruction_error_, pairs.residual / size, "solved")
         self._certify(space, self._seen(data), ending)
         return self
@@ -135,11 +122,6 @@ class LocallyLinearEmbedding(Embedding):
 
     def transform(self, X: Any) -> Any:
         """Place new rows: at the weighted means of the points of their neighbours.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (m, p)
-            Rows.
 
         Returns
         -------

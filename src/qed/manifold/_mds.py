@@ -175,15 +175,8 @@ class MDS(Embedding):
         ----------
         X : array-like or frame of shape (n, p)
             Rows; distances of all pairs if the metric is "precomputed".
-        y : None
-            Not looked at.
         init : array-like of shape (n, n_components), optional
             Where points begin, instead of the parameter of that name.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         space = Space.of(type(self).__name__, data.X, self._metric_name(), self.metric_params)

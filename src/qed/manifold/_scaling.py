@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from qed.core import InvalidData
 from qed.manifold._eigenvectors import TINY, leading
 from qed.manifold._kernels import squared_product
 
 if TYPE_CHECKING:
     from qed.core._params import Array
 
+NEAREST = 1e-70  # a largest distance whose fourth power float64 holds with all its digits, summed over many rows
 ROWS_AT_ONCE = 64  # whose squares stay at hand while they are summed
 
 
@@ -20,7 +22,12 @@ class InnerProducts:
 
     def __init__(self, D: Array) -> None:
         self._D, self.shape = D, D.shape
-        n = len(D)
+        n, farthest = len(D), float(np.max(D, initial=0.0))
+        if farthest > 0 and not NEAREST <= farthest <= 1 / NEAREST:
+            raise InvalidData(
+                f"Rows are {farthest:.3g} apart at most, and the strain is made of fourth powers of distances, which float64 does"
+                " not hold there. Divide the columns, or the distances, by a constant."
+            )
         self._mean = np.empty(n)  # of a row of squares
         fourth = 0.0
         self.largest = 0.0

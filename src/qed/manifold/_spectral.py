@@ -12,7 +12,7 @@ from qed.core import KW_ONLY, Array, InvalidData, NonNegative, Positive, Positiv
 from qed.core._memory import require_memory
 from qed.core._tables import is_sparse
 from qed.designs import design
-from qed.manifold._eigenvectors import Pairs, leading, trailing
+from qed.manifold._eigenvectors import Pairs, leading, trailing, with_settled_axes
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._kernels import Edges
 from qed.manifold._neighborhoods import AnyMetric, Space, components, neighbor_graph
@@ -28,7 +28,7 @@ def _is_square(model: Any, value: Any) -> str:
 
 
 class SpectralEmbedding(Embedding):
-    r"""Points that vary little along the links of a graph of near rows.
+    r"""Points that vary little along the edges of a graph of nearest neighbours.
 
     Objective
     ---------
@@ -99,20 +99,13 @@ class SpectralEmbedding(Embedding):
         ----------
         X : array-like, frame or sparse of shape (n, p)
             Rows; affinities or distances of all pairs if the affinity is "precomputed…".
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         metric: AnyMetric = "precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"
         space = Space.of(type(self).__name__, data.X, metric)
         graph = self._links(space, data.X)
         self.affinity_matrix_ = graph
-        points, pairs = eigenmaps(graph, self.n_components, "SpectralEmbedding")
+        points, pairs = eigenmaps(graph, self.n_components, "SpectralEmbedding", data.X)
         self.embedding_ = points.astype(data.X.dtype)
         objective = float(np.sum(np.maximum(1.0 - pairs.values, 0.0)))
         seen = self._seen(data)
@@ -153,8 +146,10 @@ class SpectralEmbedding(Embedding):
         return made
 
 
-def eigenmaps(graph: Any, k: int, owner: str) -> tuple[Array, Pairs]:
+def eigenmaps(graph: Any, k: int, owner: str, rows: Any = None) -> tuple[Array, Pairs]:
     """Return points from the eigenvectors of a graph's normalised Laplacian after the constant one; and the pairs of I less it.
+
+    Where eigenvalues tie the axes are settled by `rows`, if they are given.
 
     Sparse graphs are inverted, since their eigenvalues lie close together; where many are linked they lie apart, and factors
     would be full: such graphs are multiplied.
@@ -187,6 +182,8 @@ def eigenmaps(graph: Any, k: int, owner: str) -> tuple[Array, Pairs]:
 
         smallest = trailing((identity(n, format="csr") - matrix).tocsr(), count, constant)
         pairs = Pairs(1.0 - smallest.values, smallest.vectors, smallest.residual)
+    if rows is not None:
+        pairs = with_settled_axes(pairs, 1.0, rows)
     points = np.zeros((n, k))
     points[:, :count] = pairs.vectors / roots[:, None]
     return with_signs(points), pairs

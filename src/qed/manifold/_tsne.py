@@ -135,13 +135,6 @@ class TSNE(Embedding):
         ----------
         X : array-like, frame or sparse of shape (n, p)
             Rows; distances of all pairs if the metric is "precomputed".
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n = data.n_rows

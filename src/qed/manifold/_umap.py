@@ -145,11 +145,6 @@ class UMAP(Embedding):
             Rows; distances of all pairs if the metric is "precomputed".
         y : array-like of shape (n,), optional
             Labels or numbers that pull rows together which share them.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n = data.n_rows

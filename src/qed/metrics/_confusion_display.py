@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core._canvas import axes, style
+from qed.core._canvas import Display, axes, style
 from qed.core._errors import InvalidData
 from qed.metrics._classification import confusion_matrix
 from qed.metrics._confusion import Confusion
 from qed.metrics._scorers import role_of
 
 
-class ConfusionMatrixDisplay:
+class ConfusionMatrixDisplay(Display):
     """A confusion matrix as a table of colours and numbers.
 
     Parameters
@@ -70,17 +70,10 @@ class ConfusionMatrixDisplay:
             How the names below are turned.
         values_format : str, optional
             How numbers are written; by default whichever of an integer and two digits is shorter.
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         colorbar : bool
             Whether to explain the colours.
         im_kw, text_kw : dict, optional
             Passed to matplotlib for the image and for the numbers.
-
-        Returns
-        -------
-        ConfusionMatrixDisplay
-            Itself.
         """
         table = np.asarray(self.confusion_matrix)
         k = len(table)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core._canvas import GREY, axes, bare, legend, next_colour, positive_words, style, unit_square
+from qed.core._canvas import GREY, Display, axes, bare, legend, next_colour, positive_words, style, unit_square
 from qed.core._errors import InvalidData
 from qed.core._targets import as_target
 from qed.metrics._areas import average_precision_score
@@ -46,7 +46,7 @@ def _titled(name: str | None, area: float | None, what: str) -> dict[str, str]:
     return {"label": f"{name} ({shown})" if shown else name}
 
 
-class RocCurveDisplay:
+class RocCurveDisplay(Display):
     """The ROC curve, drawn.
 
     Parameters
@@ -97,8 +97,6 @@ class RocCurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         name : str, optional
             The name of the curve.
         curve_kwargs, chance_level_kw : dict, optional
@@ -107,11 +105,6 @@ class RocCurveDisplay:
             Whether to draw the diagonal, which guessing achieves.
         despine : bool
             Whether to take away the frame above and to the right.
-
-        Returns
-        -------
-        RocCurveDisplay
-            Itself.
         """
         self.ax_, self.figure_ = axes(ax)
         titled = _titled(name or self.name, self.roc_auc, "AUC")
@@ -196,7 +189,7 @@ class RocCurveDisplay:
         )
 
 
-class PrecisionRecallDisplay:
+class PrecisionRecallDisplay(Display):
     """The precision-recall curve, drawn as the steps that its area is of.
 
     Parameters
@@ -257,8 +250,6 @@ class PrecisionRecallDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         name : str, optional
             The name of the curve.
         curve_kwargs, chance_level_kw : dict, optional
@@ -267,11 +258,6 @@ class PrecisionRecallDisplay:
             Whether to draw the share of positive rows, which guessing achieves.
         despine : bool
             Whether to take away the frame above and to the right.
-
-        Returns
-        -------
-        PrecisionRecallDisplay
-            Itself.
         """
         if plot_chance_level and self.prevalence_pos_label is None:
             raise InvalidData(
@@ -370,7 +356,7 @@ class PrecisionRecallDisplay:
         )
 
 
-class DetCurveDisplay:
+class DetCurveDisplay(Display):
     """The detection error tradeoff, drawn on axes on which normal scores give a straight line.
 
     Parameters
@@ -409,17 +395,10 @@ class DetCurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         name : str, optional
             The name of the curve.
         **kwargs : dict
             Passed to matplotlib for the curve.
-
-        Returns
-        -------
-        DetCurveDisplay
-            Itself.
         """
         from scipy.special import ndtri  # noqa: PLC0415  drawing alone needs it
 

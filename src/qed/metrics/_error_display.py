@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core._canvas import BLUE, GREY, axes, bare, style
+from qed.core._canvas import BLUE, GREY, Display, axes, bare, style
 from qed.core._errors import InvalidParameter
 from qed.core._random import generator
 from qed.metrics._losses import read_pair
@@ -15,7 +15,7 @@ from qed.metrics._read import one_of
 KINDS = ("actual_vs_predicted", "residual_vs_predicted")
 
 
-class PredictionErrorDisplay:
+class PredictionErrorDisplay(Display):
     """Actual numbers, or residuals, against predicted ones.
 
     Parameters
@@ -56,17 +56,10 @@ class PredictionErrorDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where; new axes by default.
         kind : {"actual_vs_predicted", "residual_vs_predicted"}
             What is drawn against the predictions.
         scatter_kwargs, line_kwargs : dict, optional
             Passed to matplotlib for the dots and for the line.
-
-        Returns
-        -------
-        PredictionErrorDisplay
-            Itself.
         """
         one_of("kind", kind, KINDS)
         actual = kind == "actual_vs_predicted"

@@ -126,15 +126,6 @@ class BayesianGaussianMixture(Mixture):
         ----------
         X : array-like or frame of shape (n, p)
             Rows, at least as many as components.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))

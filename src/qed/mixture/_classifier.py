@@ -140,17 +140,8 @@ class GaussianMixtureClassifier(PosteriorClassifier, chunks=True):
 
         Parameters
         ----------
-        X : array-like, frame or source of shape (n, p)
-            Rows to learn from; a source from ``qed.scan`` brings its own target.
         y : array-like of shape (n,)
             Labels; those equal to ``unlabeled`` are unknown.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, y, sample_weight)
         labels, codes = self._read_labels(data)

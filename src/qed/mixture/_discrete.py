@@ -77,15 +77,6 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
         ----------
         X : array-like, frame, sparse container (where the model takes one) or source of shape (n, p)
             Rows, at least as many as components.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         rng = generator(self.random_state)
@@ -364,7 +355,7 @@ class CategoricalMixture(IndependentMixture, categorical=True, positive_only=Tru
     See Also
     --------
     qed.naive_bayes.CategoricalNB : The same components where labels are known.
-    qed.preprocessing.OrdinalEncoder : Numbers the values of columns of words.
+    qed.preprocessing.OrdinalEncoder : Encodes the values of string columns.
 
     Notes
     -----

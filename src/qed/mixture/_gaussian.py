@@ -116,15 +116,6 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         ----------
         X : array-like or frame of shape (n, p)
             Rows, at least as many as components.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         if is_source(X):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+LARGEST_RATE = 1e18  # of a count that 64 bits hold
+
 
 class Kind(Protocol):
     """A distribution of independent columns, with a conjugate prior."""
@@ -149,6 +151,10 @@ class Poisson:
 
     def draw(self, theta: Array, labels: Any, rng: Generator) -> Array:
         """Count events of every column."""
+        if not theta.max(initial=0.0) <= LARGEST_RATE:
+            raise InvalidData(
+                f"A rate of {theta.max():.3g} is too large for whole numbers to be drawn: at most {LARGEST_RATE:.0g}."
+            )
         return np.asarray(rng.poisson(theta[labels]), dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-r"""The likelihood of Gaussian mixtures taken apart: what a step of EM raises, and its gradient in unconstrained numbers."""
+r"""Decomposition of the likelihood of Gaussian mixtures: what a step of EM raises, and its gradient in unconstrained numbers."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def decompose_likelihood(model: Any, X: Any, before: Any) -> LikelihoodDecomposi
     Parameters
     ----------
     model : GaussianMixture or MixtureParameters
-        The mixture whose likelihood is taken apart.
+        The mixture whose likelihood is decomposed.
     X : array-like of shape (n, p)
         Rows.
     before : GaussianMixture or MixtureParameters

@@ -135,15 +135,6 @@ class Mixture(Estimator, role="density_estimator"):
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit, and return the most probable component of each row.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
         Returns
         -------
         ndarray of int of shape (n,)
@@ -154,11 +145,6 @@ class Mixture(Estimator, role="density_estimator"):
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the density at each row.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n,)
@@ -168,15 +154,6 @@ class Mixture(Estimator, role="density_estimator"):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Return the mean of the log-densities of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------
@@ -189,11 +166,6 @@ class Mixture(Estimator, role="density_estimator"):
     def predict_proba(self, X: Any) -> Array:
         """Return how probable each component is for each row: the responsibilities.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -205,11 +177,6 @@ class Mixture(Estimator, role="density_estimator"):
 
     def predict(self, X: Any) -> Array:
         """Return the most probable component of each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from qed.core import InvalidParameter
+from qed.core._canvas import Display
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import followed, report_failures, require_folds
 from qed.model_selection._judge import Table, groups_apart, is_classifier, judge, scorers_of, table_for
@@ -175,7 +176,7 @@ class _Curves(NamedTuple):
     test_scores: Any
 
 
-class _CurveDisplay:
+class _CurveDisplay(Display):
     """Two bands over one axis: the scores of rows learnt from, and of rows not seen."""
 
     label = ""
@@ -186,11 +187,6 @@ class _CurveDisplay:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the mean of the folds, and one standard deviation either way.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
 
         Returns
         -------

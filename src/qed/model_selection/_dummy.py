@@ -103,15 +103,6 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         ----------
         X : table of n rows
             Not looked at.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         classes, totals, n_rows = self._counted(X, y, sample_weight)
         self._keep(classes, totals, n_rows)
@@ -124,17 +115,8 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         ----------
         X : table of n rows
             Not looked at.
-        y : array-like of shape (n,)
-            Labels.
         classes : array-like, optional
             All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
         """
         first = "classes_" not in self.__dict__
         if first and classes is None:
@@ -214,11 +196,6 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         ----------
         X : table of n rows
             Not looked at.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         indices = self._indices(X)
         return np.asarray(self.classes_[indices])
@@ -230,11 +207,6 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         ----------
         X : table of n rows
             Not looked at.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
         """
         self._check_is_fitted()
         n_rows = _count_rows(self, X, None, learns=False)
@@ -251,11 +223,6 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         ----------
         X : table of n rows
             Not looked at.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -267,10 +234,6 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         ----------
         X : table of n rows, or None
             Not looked at; with None the rows are those of y.
-        y : array-like of shape (n,)
-            The truth.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------
@@ -326,15 +289,6 @@ class DummyRegressor(
         ----------
         X : table of n rows
             Not looked at.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         self._validate_params()
         if y is None:
@@ -387,11 +341,6 @@ class DummyRegressor(
         ----------
         X : table of n rows
             Not looked at.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, m)
-            Predictions.
         """
         self._check_is_fitted()
         n_rows = _count_rows(self, X, None, learns=False)
@@ -406,10 +355,6 @@ class DummyRegressor(
         ----------
         X : table of n rows, or None
             Not looked at; with None the rows are those of y.
-        y : array-like of shape (n,) or (n, m)
-            The truth.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
 
         Returns
         -------

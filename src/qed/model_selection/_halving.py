@@ -25,6 +25,24 @@ Array = np.ndarray[Any, Any]
 ROWS = "n_samples"  # the resource that is a number of rows; any other one is a parameter of the model
 Factor = Annotated[float, Number(low=1, open_low=True)]
 
+# parameters of both searches
+FACTOR = param(3, "A round has so many times fewer settings than the one before, and more of the resource.")
+RESOURCE = param(ROWS, "What grows: 'n_samples', or a parameter of the model that is a whole number.")
+MAX_RESOURCES = param("auto", "The most of it; 'auto' is the number of rows.")
+AGGRESSIVE = param(
+    False, "Whether to repeat the first round until so few settings are left that all the resource can be used."
+)
+FOLDS = param(5, "Folds: a number, a splitter or pairs of indices.")
+SCORING = param(None, "How to score: a name or a function; None is the model's own score.")
+REFIT = param(True, "Whether to fit the best on all rows.")
+ERROR_SCORE = param(float("nan"), "What a failing fit scores; 'raise' to stop.")
+TRAIN_SCORE = param(True, "Whether to score the training rows too.")
+JOBS = param(None, "Fits at the same time, in threads; -1 for as many as there are processors.")
+FIRST_RESOURCE = (
+    "What the first round uses: 'smallest' is two rows for each fold and class; 'exhaust' as much as leaves the last round with"
+    " all of it."
+)
+
 
 class Halving(Search):
     """What both halving searches share."""
@@ -86,24 +104,21 @@ class HalvingGridSearchCV(Halving):
     estimator: Any = param(None, "The model whose settings are searched.")
     param_grid: Any = param(None, "Values to try, by name of the parameter; or a list of such dictionaries.")
     _: KW_ONLY
-    factor: Factor = param(3, "A round has so many times fewer settings than the one before, and more of the resource.")
-    resource: str = param(ROWS, "What grows: 'n_samples', or a parameter of the model that is a whole number.")
-    max_resources: PositiveInt | Literal["auto"] = param("auto", "The most of it; 'auto' is the number of rows.")
+    factor: Factor = FACTOR
+    resource: str = RESOURCE
+    max_resources: PositiveInt | Literal["auto"] = MAX_RESOURCES
     min_resources: PositiveInt | Literal["smallest", "exhaust"] = param(
         "exhaust",
-        "What the first round uses: 'smallest' is two rows for each fold and class; 'exhaust' as much as leaves the last round with"
-        " all of it.",
+        FIRST_RESOURCE,
     )
-    aggressive_elimination: bool = param(
-        False, "Whether to repeat the first round until so few settings are left that all the resource can be used."
-    )
-    cv: Any = param(5, "Folds: a number, a splitter or pairs of indices.")
-    scoring: Any = param(None, "How to score: a name or a function; None is the model's own score.")
-    refit: bool = param(True, "Whether to fit the best on all rows.")
-    error_score: Any = param(float("nan"), "What a failing fit scores; 'raise' to stop.")
-    return_train_score: bool = param(True, "Whether to score the training rows too.")
+    aggressive_elimination: bool = AGGRESSIVE
+    cv: Any = FOLDS
+    scoring: Any = SCORING
+    refit: bool = REFIT
+    error_score: Any = ERROR_SCORE
+    return_train_score: bool = TRAIN_SCORE
     random_state: Seed = param(None, "Seed of the rows that rounds draw.")
-    n_jobs: Any = param(None, "Fits at the same time, in threads; -1 for as many as there are processors.")
+    n_jobs: Any = JOBS
     verbose: NonNegativeInt = VERBOSE
 
     def _first_settings(self) -> Sequence[Mapping[str, Any]]:
@@ -149,24 +164,21 @@ class HalvingRandomSearchCV(Halving):
         "exhaust",
         "Settings of the first round; 'exhaust' draws as many as leave the last round with all of the resource.",
     )
-    factor: Factor = param(3, "A round has so many times fewer settings than the one before, and more of the resource.")
-    resource: str = param(ROWS, "What grows: 'n_samples', or a parameter of the model that is a whole number.")
-    max_resources: PositiveInt | Literal["auto"] = param("auto", "The most of it; 'auto' is the number of rows.")
+    factor: Factor = FACTOR
+    resource: str = RESOURCE
+    max_resources: PositiveInt | Literal["auto"] = MAX_RESOURCES
     min_resources: PositiveInt | Literal["smallest", "exhaust"] = param(
         "smallest",
-        "What the first round uses: 'smallest' is two rows for each fold and class; 'exhaust' as much as leaves the last round with"
-        " all of it.",
+        FIRST_RESOURCE,
     )
-    aggressive_elimination: bool = param(
-        False, "Whether to repeat the first round until so few settings are left that all the resource can be used."
-    )
-    cv: Any = param(5, "Folds: a number, a splitter or pairs of indices.")
-    scoring: Any = param(None, "How to score: a name or a function; None is the model's own score.")
-    refit: bool = param(True, "Whether to fit the best on all rows.")
-    error_score: Any = param(float("nan"), "What a failing fit scores; 'raise' to stop.")
-    return_train_score: bool = param(True, "Whether to score the training rows too.")
+    aggressive_elimination: bool = AGGRESSIVE
+    cv: Any = FOLDS
+    scoring: Any = SCORING
+    refit: bool = REFIT
+    error_score: Any = ERROR_SCORE
+    return_train_score: bool = TRAIN_SCORE
     random_state: Seed = param(None, "Seed of the settings, and of the rows that rounds draw.")
-    n_jobs: Any = param(None, "Fits at the same time, in threads; -1 for as many as there are processors.")
+    n_jobs: Any = JOBS
     verbose: NonNegativeInt = VERBOSE
 
     def _first_settings(self) -> Sequence[Mapping[str, Any]]:

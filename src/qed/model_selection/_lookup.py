@@ -55,22 +55,7 @@ class LookupClassifier(Classifier, poor_score=True):
     certificate_: ExactCertificate = fitted("What is proved about the table.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remember the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Remember the rows."""
         data = self._fit_data(X, y, sample_weight)
         s = np.ones(data.n_rows) if data.weight is None else data.weight
         here = s > 0
@@ -96,18 +81,7 @@ class LookupClassifier(Classifier, poor_score=True):
         return int(labels.index(self.default))
 
     def predict(self, X: Any) -> Array:
-        """Return the remembered label, or the default.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the remembered label, or the default."""
         rows = np.ascontiguousarray(self._new_data(X), dtype=np.float64) + 0.0
         known = {row.tobytes(): label for row, label in zip(self.rows_, self.row_labels_.tolist(), strict=True)}
         indices = np.array([known.get(row.tobytes(), self.default_) for row in rows], dtype=np.intp)

@@ -118,8 +118,6 @@ class Search(Estimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of n rows, or a source from ``qed.scan``
-            Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets.
         sample_weight : array-like of shape (n,), optional
@@ -148,8 +146,6 @@ class Search(Estimator):
 
         Parameters
         ----------
-        X : array-like of n rows
-            Rows.
         y : array-like, optional
             Targets.
         sample_weight : array-like of shape (n,), optional

@@ -150,11 +150,6 @@ class FixedThresholdClassifier(ThresholdModel):
             How often each row counts, for classifiers that can count.
         **params : object
             Passed to ``fit`` of the classifier.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._require_classifier()
@@ -172,11 +167,6 @@ class FixedThresholdClassifier(ThresholdModel):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         self._check_is_fitted()
         threshold = self.threshold
@@ -261,11 +251,6 @@ class TunedThresholdClassifierCV(ThresholdModel):
         **params : object
             Passed to ``fit`` of the classifier, and to the score where metadata are routed; what has one entry for each row is cut
             like the rows.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._require_classifier()
@@ -379,11 +364,6 @@ class TunedThresholdClassifierCV(ThresholdModel):
         ----------
         X : table of n rows
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
         """
         self._check_is_fitted()
         options = getattr(self.scoring, "_kwargs", {})  # scores by name say nothing of a label

@@ -65,7 +65,7 @@ class CategoricalNB(CountingClassifier, Generative, categorical=True):
 
     See Also
     --------
-    qed.preprocessing.OrdinalEncoder : Numbers the values of columns of words.
+    qed.preprocessing.OrdinalEncoder : Encodes the values of string columns.
     BernoulliNB : Columns of two values.
 
     Notes

@@ -132,11 +132,6 @@ class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
     def decision_function(self, X: Any) -> Array:
         """Return the scores: with two classes that of the second against the first, otherwise one column a class.
 
-        Parameters
-        ----------
-        X : array-like, sparse container or source of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, k)

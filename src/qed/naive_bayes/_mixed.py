@@ -88,7 +88,7 @@ class MixedNB(PosteriorClassifier, Generative, allow_nan=True):
     Notes
     -----
     The log-posterior is the sum of those of the columns. An entry that is NaN is integrated out, which leaves its column out for
-    that row: the answer is that of a model without the column. A column with one class that has no entries there is refused.
+    that row: the answer is that of a model without the column. A column with one class that has no entries there raises an error.
 
     Examples
     --------
@@ -135,15 +135,6 @@ class MixedNB(PosteriorClassifier, Generative, allow_nan=True):
         ----------
         X : array-like or frame of shape (n, p)
             Rows; NaN for what is not known.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
         rows, p, k = np.asarray(data.X, dtype=np.float64), data.X.shape[1], len(data.classes)

@@ -22,15 +22,6 @@ class NaiveBayes(PosteriorClassifier, chunks=True):
         ----------
         X : array-like, frame, sparse container (where the model takes one) or source of shape (n, p)
             Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         moments, classes = all_rows(self, X, y, sample_weight, self._counted)
         self._learn(moments, classes)
@@ -43,17 +34,8 @@ class NaiveBayes(PosteriorClassifier, chunks=True):
         ----------
         X : array-like, frame, sparse container (where the model takes one) or source of shape (n, p)
             More rows.
-        y : array-like of shape (n,)
-            Their labels.
         classes : array-like, optional
             All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
         """
         self._learn(more_rows(self, X, y, sample_weight, classes, self._counted), self.classes_)
         return self

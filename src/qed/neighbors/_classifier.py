@@ -35,7 +35,7 @@ class KNeighborsClassifier(NeighborModel, Classifier):
 
     Notes
     -----
-    Several columns of labels are refused: give each its own classifier with `qed.compose.MultiOutputClassifier`.
+    Several columns of labels raise an error: give each its own classifier with `qed.compose.MultiOutputClassifier`.
 
     Examples
     --------
@@ -56,20 +56,7 @@ class KNeighborsClassifier(NeighborModel, Classifier):
     outputs_2d_: bool = fitted("False: there is one label a row.", answers=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows and their labels.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Labels.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Keep the rows and their labels."""
         data = self._fit_data(X, y, finite=False)
         self._keep(data)
         self.classes_, self.targets_, self.outputs_2d_ = data.classes, data.y.astype(np.int64), False
@@ -80,17 +67,8 @@ class KNeighborsClassifier(NeighborModel, Classifier):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : array-like of shape (n,)
-            Labels.
         classes : array-like, optional
             All labels there will be; needed in the first call.
-
-        Returns
-        -------
-        self
-            The model.
         """
         data, first = stream_data(self, X, y, None, classes, "rows_")
         rows, codes = np.array(data.X, dtype=np.float64, order="C"), data.y.astype(np.int64)

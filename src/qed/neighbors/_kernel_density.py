@@ -100,22 +100,7 @@ class KernelDensity(Estimator, role="density_estimator"):
     certificate_: SearchCertificate = fitted("What is proved about the sums.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Keep the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Keep the rows."""
         data = self._fit_data(X, None, sample_weight, finite=False)
         metric = self._metric(data.X.shape[1])
         data = _without_idle(data)
@@ -186,8 +171,6 @@ class KernelDensity(Estimator, role="density_estimator"):
         ----------
         X : array-like or frame of shape (m, p)
             Points.
-        y : None
-            Not looked at; here because every ``score`` takes it.
         sample_weight : array-like of shape (m,), optional
             How often each point counts.
 

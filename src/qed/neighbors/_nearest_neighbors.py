@@ -47,20 +47,7 @@ class NearestNeighbors(NeighborModel):
     radius: NonNegative = param(1.0, "How far neighbours of `radius_neighbors` may be.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Keep the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Keep the rows."""
         self._keep(self._fit_data(X, finite=False))
         return self
 

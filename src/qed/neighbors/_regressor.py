@@ -44,20 +44,7 @@ class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
     targets_: Array = fitted("Targets of the rows, (n,) or (n, m).", shape="(n_samples_fit_,) or (n_samples_fit_, m)")
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows and their targets.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Keep the rows and their targets."""
         data = self._fit_data(X, y, finite=False)
         self._keep(data)
         self.targets_ = np.array(data.y, dtype=np.float64, order="C")

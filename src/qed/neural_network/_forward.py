@@ -87,6 +87,20 @@ def scores(X: Any, weights: Sequence[Array], intercepts: Sequence[Array], activa
     return found
 
 
+def silence(X: Any, weights: Sequence[Array], intercepts: Sequence[Array]) -> None:
+    """Set rectifiers to zero that no row reaches, in place: their weights are what was drawn, and not what was learnt."""
+    most = [np.full(len(one), -np.inf, one.dtype) for one in intercepts[:-1]]
+    for first in range(0, X.shape[0], BLOCK):
+        a = X[first : first + BLOCK]
+        for k, highest in enumerate(most):
+            z = a @ weights[k] + intercepts[k]
+            np.maximum(highest, z.max(axis=0), out=highest)
+            a = _relu(z)
+    for k, highest in enumerate(most):
+        silent = highest <= 0
+        weights[k][:, silent], intercepts[k][silent], weights[k + 1][silent] = 0.0, 0.0, 0.0
+
+
 def outputs(z: Array, end: str) -> Array:
     """Return what the last layer says, in place of its values before the activation; what overflows is infinite."""
     with np.errstate(over="ignore"):

@@ -73,17 +73,10 @@ class MLPClassifier(Network, Classifier, multi_label=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse of shape (n, p)
-            Rows to learn from.
         y : array-like of shape (n,) or (n, k)
             Labels; or zeros and ones that tell which of k labels each row has.
         sample_weight : array-like of shape (n,), optional
             What the loss of each row is multiplied by; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         before: Any = self.__dict__.get("classes_")
         is_fitted = "coefs_" in self.__dict__
@@ -157,11 +150,6 @@ class MLPClassifier(Network, Classifier, multi_label=True):
     def predict(self, X: Any) -> Array:
         """Return the label with the largest probability of each row; of equal ones the first.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, k)
@@ -180,11 +168,6 @@ class MLPClassifier(Network, Classifier, multi_label=True):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of ``classes_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -196,11 +179,6 @@ class MLPClassifier(Network, Classifier, multi_label=True):
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

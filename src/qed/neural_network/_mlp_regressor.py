@@ -67,17 +67,8 @@ class MLPRegressor(Network, _Losses):
 
         Parameters
         ----------
-        X : array-like, frame or sparse of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
         sample_weight : array-like of shape (n,), optional
             What the loss of each row is multiplied by; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         is_fitted = "coefs_" in self.__dict__
         data = self._fit_data(X, y, sample_weight)
@@ -115,11 +106,6 @@ class MLPRegressor(Network, _Losses):
 
     def predict(self, X: Any) -> Array:
         """Return the predicted numbers.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------

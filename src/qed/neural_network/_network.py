@@ -29,7 +29,7 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.core._rules import Rule
 from qed.neural_network._course import Course, Task, Trail, descend, descend_by_all, refuse_overflow
-from qed.neural_network._forward import scores
+from qed.neural_network._forward import scores, silence
 from qed.neural_network._gradients import Rows
 from qed.neural_network._layout import Layout, drawn
 from qed.neural_network._prove import Effort, fingerprint, prove
@@ -242,6 +242,8 @@ class Network(Estimator, sparse=True):
             flat, steps = self._descended(torch, task, flat, batch, trail, rng, once=once, goes_on=goes_on)
             if not np.isfinite(flat).all():
                 refuse_overflow(name)
+            if self.activation == "relu" and not once:
+                silence(rows.X, *layout.parts(flat)[1:])
             trail.outcome = "partial_fit" if once and trail.outcome == "max_iter" else trail.outcome
             effort = Effort(1, 64) if once else Effort()  # a stream is proved over and over
             certificate = prove(torch, task, flat, trail=trail, tol=self.tol, seen=seen, effort=effort)

@@ -46,7 +46,7 @@ def log_barrier(program: Program, weight: float) -> Function:
     Parameters
     ----------
     program : Program
-        f and g; equalities have no inside and are refused.
+        f and g; equalities have no interior and raise an error.
     weight : float
         > 0; the minimiser comes from inside to the constrained one as it falls.
     """

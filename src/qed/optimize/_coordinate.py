@@ -244,7 +244,7 @@ def alternating_minimization(
 ) -> AlternatingResult:
     """Minimise over blocks of any kind, each by its own update: the scheme of k-means and of many others.
 
-    Every update must not raise the value; one that does is refused, because it does not minimise over its block.
+    Every update must not raise the value; one that does raises an error, because it does not minimise over its block.
 
     Parameters
     ----------

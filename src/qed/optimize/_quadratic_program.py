@@ -87,7 +87,7 @@ def quadratic_program(
     Certificate
     -----------
     The conditions of Karush, Kuhn and Tucker at the point and its multipliers. They suffice, because P has no negative
-    eigenvalue; a P that has one is refused.
+    eigenvalue; a P that has one raises an error.
 
     Cost
     ----

@@ -231,7 +231,7 @@ class StepDecay:
 
 @dataclass(frozen=True)
 class RobbinsMonro:
-    """Whether a schedule lets noisy steps go anywhere, and come to rest.
+    """Whether a schedule satisfies the Robbins-Monro conditions: steps reach any distance, and their noise averages out.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ def robbins_monro(schedule: Schedule) -> RobbinsMonro:
     """Say whether ``sum(eta) = inf`` and ``sum(eta ** 2) < inf``.
 
     The answer follows from how the schedule ends, ``t ** -p``: both hold if and only if 1/2 < p <= 1. No finite number of
-    steps could tell, so a plain callable without ``tail`` is refused.
+    steps could tell, so a plain callable without ``tail`` raises an error.
 
     Parameters
     ----------

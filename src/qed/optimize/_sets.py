@@ -354,7 +354,7 @@ class AffineSubspace(ConvexSet):
     A : array-like of shape (q, p)
         Rows may depend on each other.
     b : array-like of shape (q,)
-        What they must equal. A system without a solution is refused.
+        What they must equal. A system without a solution raises an error.
     """
 
     A: Any
@@ -416,7 +416,7 @@ class Intersection(ConvexSet):
     *sets : ConvexSet
         Two or more.
     tol : float
-        Corrections that move less than this, relative to the point, have come to rest.
+        Corrections that move less than this, relative to the point, have converged.
     max_iter : int
         Most cycles.
     """

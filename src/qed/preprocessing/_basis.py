@@ -64,20 +64,7 @@ class BasisFunctions(Transformer):
     certificate_: Uncertified = fitted("Nothing is claimed, and why.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Look at the columns; nothing is learnt.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Look at the columns; nothing is learnt."""
         self._validate_params()
         self._named()
         self._fit_data(X)
@@ -104,11 +91,6 @@ class BasisFunctions(Transformer):
     def transform(self, X: Any) -> Any:
         """Apply every function to every column.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray or frame of shape (n, p k)
@@ -123,18 +105,7 @@ class BasisFunctions(Transformer):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: ``function(column)``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: ``function(column)``."""
         self._check_is_fitted()
         named = [name for name, _ in self._named()]
         inside = _input_names(self, input_features)
@@ -194,20 +165,7 @@ class RadialBasis(Transformer):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Place the bumps.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Place the bumps."""
         data = self._fit_data(X)
         if self.centers is None:
             low, high = data.X.min(axis=0).astype(np.float64), data.X.max(axis=0).astype(np.float64)
@@ -227,11 +185,6 @@ class RadialBasis(Transformer):
 
     def transform(self, X: Any) -> Any:
         """Evaluate the bumps.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -284,20 +237,7 @@ class PiecewiseBasis(Transformer):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Place the knots.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Place the knots."""
         data = self._fit_data(X)
         p = data.X.shape[1]
         if self.knots is None:
@@ -314,11 +254,6 @@ class PiecewiseBasis(Transformer):
 
     def transform(self, X: Any) -> Any:
         """Evaluate the pieces.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------

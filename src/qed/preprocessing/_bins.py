@@ -83,15 +83,6 @@ class KBinsDiscretizer(Transformer, chunks=True, keeps_dtype=True):
         ----------
         X : array-like or frame of shape (n, p), or a source from ``qed.scan``
             Rows. Of a source the rows that ``subsample`` draws are gathered, by its weights where it has some.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         table, weight = data.X, data.weight
@@ -183,11 +174,6 @@ class KBinsDiscretizer(Transformer, chunks=True, keeps_dtype=True):
     def transform(self, X: Any) -> Any:
         """Put numbers into bins.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         CSR container, ndarray or frame
@@ -234,18 +220,7 @@ class KBinsDiscretizer(Transformer, chunks=True, keeps_dtype=True):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: those that went in, or with one-hot codes ``<name>_<bin>``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: those that went in, or with one-hot codes ``<name>_<bin>``."""
         self._check_is_fitted()
         inside = _input_names(self, input_features)
         if self.encode == "ordinal":

@@ -72,13 +72,6 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
         ----------
         X : array-like or frame of shape (n, p)
             Rows of dates.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._parts()
@@ -131,18 +124,7 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
         return np.stack(columns, axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: ``<name>_<part>``, on a circle ``_sin`` and ``_cos``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: ``<name>_<part>``, on a circle ``_sin`` and ``_cos``."""
         self._check_is_fitted()
         names = []
         for name in _input_names(self, input_features):

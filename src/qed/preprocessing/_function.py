@@ -73,13 +73,6 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
         ----------
         X : table of n rows
             Rows, as the function takes them.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         X = self._let_in(X, first=True)
@@ -169,18 +162,7 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
         return self._applied(self.inverse_func, X, self.inv_kw_args)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out, if ``feature_names_out`` says how.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out, if ``feature_names_out`` says how."""
         how = self.feature_names_out
         if how is None:
             if self.func is None:

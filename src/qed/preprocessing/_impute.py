@@ -164,20 +164,7 @@ class SimpleImputer(Transformer, sparse=True, chunks=True):
         return super()._traits()._replace(allow_nan=is_nan(gap) or _is_pandas_gap(gap))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn what gaps become.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn what gaps become."""
         self._validate_params()
         if not callable(self.strategy) and self.strategy not in ("mean", "median", "most_frequent", "constant"):
             raise InvalidParameter(
@@ -310,11 +297,6 @@ class SimpleImputer(Transformer, sparse=True, chunks=True):
     def transform(self, X: Any) -> Any:
         """Fill the gaps.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray, sparse container or frame
@@ -400,11 +382,6 @@ class SimpleImputer(Transformer, sparse=True, chunks=True):
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns that come out.
 
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
         Returns
         -------
         ndarray of str
@@ -456,20 +433,7 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
         return super()._traits()._replace(allow_nan=is_nan(gap) or _is_pandas_gap(gap))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Find the columns with gaps.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the columns with gaps."""
         self._validate_params()
         if self.sparse not in (True, False, "auto"):
             raise InvalidParameter(f"MissingIndicator.sparse must be True, False or 'auto', got {self.sparse!r}.")
@@ -491,11 +455,6 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
 
     def transform(self, X: Any) -> Any:
         """Mark the gaps.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -520,18 +479,7 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
         return mask.toarray() if is_sparse(mask) else mask
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: ``missingindicator_<name>``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: ``missingindicator_<name>``."""
         self._check_is_fitted()
         inside = _input_names(self, input_features)
         return np.asarray([f"missingindicator_{inside[j]}" for j in self.features_], dtype=object)

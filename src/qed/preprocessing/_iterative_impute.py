@@ -166,20 +166,7 @@ class IterativeImputer(Transformer):
         return super()._traits()._replace(allow_nan=is_nan(self.missing_values))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Fit the regressors, round after round.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Fit the regressors, round after round."""
         self._validate_params()
         for name, wrong in (
             ("missing_values", _why_no_number(self.missing_values)),
@@ -371,11 +358,6 @@ class IterativeImputer(Transformer):
     def transform(self, X: Any) -> Any:
         """Fill the gaps by the models of the fit, in their order.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray or frame
@@ -392,11 +374,6 @@ class IterativeImputer(Transformer):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns that come out.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
 
         Returns
         -------

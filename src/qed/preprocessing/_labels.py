@@ -68,11 +68,6 @@ class LabelEncoder(Estimator, role="transformer", transforms=True, table=False, 
         ----------
         y : array-like of shape (n,)
             Labels.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(y)
         return self
@@ -194,11 +189,6 @@ class LabelBinarizer(Estimator, role="transformer", transforms=True, table=False
         ----------
         y : array-like of shape (n,), or table of zeros and ones of shape (n, k)
             Labels.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._require_labels()
@@ -408,11 +398,6 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
         ----------
         y : iterable of iterables
             A set of labels for each row.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         rows = _label_sets(y)

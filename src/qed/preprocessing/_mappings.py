@@ -159,11 +159,6 @@ class DictVectorizer(Transformer, table=False, mappings=True, keeps_dtype=False)
             Rows: names, and for each a number, None (which becomes NaN), a word or several words.
         y : None
             Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(X)
         return self
@@ -304,11 +299,6 @@ class DictVectorizer(Transformer, table=False, mappings=True, keeps_dtype=False)
         ----------
         input_features : None
             Not looked at; dicts have no columns.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
         """
         return np.array(self.feature_names_, dtype=object)
 
@@ -375,11 +365,6 @@ class FeatureHasher(Transformer, table=False, mappings=True, requires_fit=False,
             Rows, not looked at.
         y : None
             Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self.certificate_ = ExactCertificate("nothing is learnt", 0, 0.0)

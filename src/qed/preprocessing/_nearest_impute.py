@@ -81,20 +81,7 @@ class KNNImputer(Transformer):
         return super()._traits()._replace(allow_nan=is_nan(self.missing_values))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Keep the rows that gaps are filled from.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Keep the rows that gaps are filled from."""
         self._validate_params()
         if _why_no_number(self.missing_values):
             raise InvalidParameter(
@@ -122,11 +109,6 @@ class KNNImputer(Transformer):
 
     def transform(self, X: Any) -> Any:
         """Fill the gaps.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -233,11 +215,6 @@ class KNNImputer(Transformer):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns that come out.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
 
         Returns
         -------

@@ -139,26 +139,12 @@ class OneHotEncoder(Transformer, chunks=True, allow_nan=True, categorical=True, 
         ----------
         X : array-like or frame of shape (n, p), or a source from ``qed.scan``
             Rows of words, numbers or gaps.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Learn the categories and encode the same rows, in one pass.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------
@@ -262,11 +248,6 @@ class OneHotEncoder(Transformer, chunks=True, allow_nan=True, categorical=True, 
 
     def transform(self, X: Any) -> Any:
         """Encode rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -377,18 +358,7 @@ class OneHotEncoder(Transformer, chunks=True, allow_nan=True, categorical=True, 
         return known if gone is None else np.delete(known, gone)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: name of the column, underscore, category.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, for a model that was fitted without names.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: name of the column, underscore, category."""
         self._check_is_fitted()
         inside = _input_names(self, input_features)
         combine = self.feature_name_combiner

@@ -66,13 +66,6 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
         ----------
         X : array-like or frame of shape (n, p)
             Rows of words or numbers.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         table = fit_table(self, X)
         plain = table if isinstance(self.levels, str) else _as_objects(table)
@@ -84,11 +77,6 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
 
     def transform(self, X: Any) -> Any:
         """Encode rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -140,18 +128,7 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: name of the column, ``>=``, level.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: name of the column, ``>=``, level."""
         self._check_is_fitted()
         inside = _input_names(self, input_features)
         pairs = zip(inside, self.categories_, strict=True)
@@ -170,7 +147,7 @@ def _are_of_its_columns(model: Any, parts: list[list[Array]]) -> str:
 
 
 class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
-    r"""Values taken apart into what they are made of, each part with columns of its own.
+    r"""Structured values, encoded part by part, each part in columns of its own.
 
     Objective
     ---------
@@ -224,13 +201,6 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
         ----------
         X : array-like or frame of shape (n, p)
             Rows of structured values.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._validate_params()
         self._require_factors()
@@ -269,11 +239,6 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
     def transform(self, X: Any) -> Any:
         """Encode rows.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray or frame
@@ -303,18 +268,7 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
         return code[found.codes]
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: name of the column, underscore, factor or part.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: name of the column, underscore, factor or part."""
         self._check_is_fitted()
         names = []
         for j, name in enumerate(_input_names(self, input_features)):

@@ -89,26 +89,12 @@ class OrdinalEncoder(Transformer, chunks=True, allow_nan=True, categorical=True,
         ----------
         X : array-like or frame of shape (n, p), or a source from ``qed.scan``
             Rows of words, numbers or gaps.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Learn the categories and encode the same rows, in one pass.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
 
         Returns
         -------
@@ -194,11 +180,6 @@ class OrdinalEncoder(Transformer, chunks=True, allow_nan=True, categorical=True,
 
     def transform(self, X: Any) -> Any:
         """Encode rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------

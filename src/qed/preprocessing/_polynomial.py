@@ -69,20 +69,7 @@ class PolynomialFeatures(Transformer, sparse=True):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the number of columns.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn the number of columns."""
         self._validate_params()
         high = self._degrees()[1]
         data = self._fit_data(X)
@@ -164,11 +151,6 @@ class PolynomialFeatures(Transformer, sparse=True):
     def transform(self, X: Any) -> Any:
         """Multiply columns.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray, sparse container or frame
@@ -227,18 +209,7 @@ class PolynomialFeatures(Transformer, sparse=True):
         return self.n_output_features_
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: products and powers of names.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: products and powers of names."""
         self._check_is_fitted()
         self._require_unchanged()
         inside = _input_names(self, input_features)

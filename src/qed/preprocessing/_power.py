@@ -72,22 +72,7 @@ class PowerTransformer(Transformer, allow_nan=True):
     certificate_: BracketCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Find the power of each column.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows; NaN means missing.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Find the power of each column."""
         self._learn(X, sample_weight)
         return self
 
@@ -158,11 +143,6 @@ class PowerTransformer(Transformer, allow_nan=True):
 
     def transform(self, X: Any) -> Any:
         """Bend rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------

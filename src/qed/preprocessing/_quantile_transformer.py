@@ -86,13 +86,6 @@ class QuantileTransformer(Transformer, sparse=True, chunks=True, allow_nan=True)
         ----------
         X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
             Rows; NaN means missing. Of a source the rows that ``subsample`` draws are gathered.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, None)
         table, n = data.X, count_rows(data.X) if is_source(data.X) else data.n_rows
@@ -174,11 +167,6 @@ class QuantileTransformer(Transformer, sparse=True, chunks=True, allow_nan=True)
 
     def transform(self, X: Any) -> Any:
         """Give each entry its rank.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------

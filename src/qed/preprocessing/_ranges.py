@@ -62,37 +62,11 @@ class MinMaxScaler(Transformer, chunks=True, allow_nan=True):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the least and largest entries.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows; NaN means missing.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn the least and largest entries."""
         return self._learn(X, None)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Take further rows in: the result is that of a fit to all rows seen so far.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            More rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Take further rows in: the result is that of a fit to all rows seen so far."""
         return self._learn(X, self.__dict__.get("statistics_"))
 
     def _learn(self, X: Any, before: ColumnMoments | None) -> Self:
@@ -123,11 +97,6 @@ class MinMaxScaler(Transformer, chunks=True, allow_nan=True):
 
     def transform(self, X: Any) -> Any:
         """Scale rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
 
         Returns
         -------
@@ -189,37 +158,11 @@ class MaxAbsScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn the largest sizes.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows; NaN means missing.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn the largest sizes."""
         return self._learn(X, None)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Take further rows in: the result is that of a fit to all rows seen so far.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            More rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Take further rows in: the result is that of a fit to all rows seen so far."""
         return self._learn(X, self.__dict__.get("statistics_"))
 
     def _learn(self, X: Any, before: ColumnMoments | None) -> Self:
@@ -235,11 +178,6 @@ class MaxAbsScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
 
     def transform(self, X: Any) -> Any:
         """Scale rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -67,20 +67,7 @@ class RobustScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
         return super()._traits()._replace(sparse=not self.with_centering)
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn medians and quantiles.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
-            Rows; NaN means missing.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn medians and quantiles."""
         refuse_sparse_centring(X, "with_centering", centres=self.with_centering)
         data = self._fit_data(X)
         low, high = self._quantiles()
@@ -110,11 +97,6 @@ class RobustScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
 
     def transform(self, X: Any) -> Any:
         """Centre and scale rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
 
         Returns
         -------

@@ -42,20 +42,7 @@ class Normalizer(Transformer, sparse=True, requires_fit=False):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Look at the columns; nothing is learnt.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Look at the columns; nothing is learnt."""
         data = self._fit_data(X)
         self.certificate_ = ExactCertificate("nothing is learnt", data.n_rows, 0.0)
         return self
@@ -65,8 +52,6 @@ class Normalizer(Transformer, sparse=True, requires_fit=False):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         copy : bool, optional
             Overrides the parameter of the same name.
 
@@ -132,20 +117,7 @@ class Binarizer(Transformer, sparse=True, requires_fit=False):
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Look at the columns; nothing is learnt.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Look at the columns; nothing is learnt."""
         data = self._fit_data(X)
         self.certificate_ = ExactCertificate("nothing is learnt", data.n_rows, 0.0)
         return self
@@ -155,8 +127,6 @@ class Binarizer(Transformer, sparse=True, requires_fit=False):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         copy : bool, optional
             Overrides the parameter of the same name.
 

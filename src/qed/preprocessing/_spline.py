@@ -79,17 +79,8 @@ class SplineTransformer(Transformer):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
         sample_weight : array-like of shape (n,), optional
             How often each row counts, for knots at quantiles; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
         base = self._base(data.X, data.weight)
@@ -152,11 +143,6 @@ class SplineTransformer(Transformer):
     def transform(self, X: Any) -> Any:
         """Evaluate the splines.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray, CSR container or frame
@@ -205,18 +191,7 @@ class SplineTransformer(Transformer):
         return self.n_features_out_
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: ``<name>_sp_<number>``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: ``<name>_sp_<number>``."""
         self._check_is_fitted()
         inside = _input_names(self, input_features)
         each = self.n_features_out_ // len(inside)

@@ -94,44 +94,14 @@ class StandardScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
         return super()._traits()._replace(sparse=not self.with_mean)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn means and variances.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows; NaN means missing.
-        y : None
-            Not looked at; here because every ``fit`` takes it.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Learn means and variances."""
         refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
         data = self._fit_data(X, None, sample_weight, finite=False)
         weighted = is_weighted(data)
         return self._learn(looked_at(data, weighted=weighted), weighted=weighted)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Take further rows in: the result is that of a fit to all rows seen so far.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            More rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            Fitted.
-        """
+        """Take further rows in: the result is that of a fit to all rows seen so far."""
         before = self.__dict__.get("statistics_")
         refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
         data = self._fit_data(X, None, sample_weight, finite=False, reset=before is None)
@@ -164,8 +134,6 @@ class StandardScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
         copy : bool, optional
             Overrides the parameter of the same name.
 

@@ -105,11 +105,6 @@ class TargetEncoder(Transformer, chunks=True, target="number", allow_nan=True, c
             Rows of words, numbers or gaps. A source is read three times, and its targets are gathered.
         y : array-like of shape (n,)
             Targets: numbers, or labels; None beside a source, which brings its own.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(X, y)
         return self
@@ -248,11 +243,6 @@ class TargetEncoder(Transformer, chunks=True, target="number", allow_nan=True, c
     def transform(self, X: Any) -> Any:
         """Code rows by what was learnt from all rows of the fit.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n, p) or (n, p classes), or frame
@@ -268,18 +258,7 @@ class TargetEncoder(Transformer, chunks=True, target="number", allow_nan=True, c
         return np.column_stack(blocks)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Name the columns that come out: those that went in, or ``<name>_<class>`` for several classes.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in.
-
-        Returns
-        -------
-        ndarray of str
-            The names.
-        """
+        """Name the columns that come out: those that went in, or ``<name>_<class>`` for several classes."""
         self._check_is_fitted()
         inside = _input_names(self, input_features)
         if np.ndim(self.target_mean_) == 0:

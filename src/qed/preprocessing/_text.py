@@ -291,11 +291,6 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             Texts.
         y : None
             Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self.fit_transform(raw_documents)
         return self

@@ -56,13 +56,6 @@ class TfidfTransformer(Transformer, sparse=True):
         ----------
         X : sparse container or array-like of shape (n, words)
             Counts.
-        y : None
-            Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         data = self._fit_data(X)
         n, p = data.X.shape
@@ -162,11 +155,6 @@ class TfidfVectorizer(CountVectorizer):
             Texts.
         y : None
             Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._learn(raw_documents)
         return self
@@ -253,11 +241,6 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
             Texts, not looked at.
         y : None
             Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         self._documents(X)
         self._validate_params()
@@ -274,11 +257,6 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
             Texts, not looked at.
         y : None
             Not looked at.
-
-        Returns
-        -------
-        self
-            Fitted.
         """
         return self.fit(X)
 

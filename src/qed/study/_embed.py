@@ -1,4 +1,4 @@
-"""From a table to points in the plane: by principal components, UMAP or t-SNE, with a measure of what survives."""
+"""From a table to points in two dimensions: by principal components, UMAP or t-SNE, with a measure of what survives."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Embedding:
     points : ndarray of shape (m, 2)
         Coordinates.
     trustworthiness, continuity : float
-        How far neighbours in the plane are neighbours among the rows, and the other way round; 1 is the best.
+        How far neighbours among the points are neighbours among the rows, and the other way round; 1 is the best.
     reason : str
         Why it was not tried, if so.
     """
@@ -72,7 +72,7 @@ class Embedding:
 
 @dataclass(frozen=True, repr=False)
 class TableEmbedding:
-    """Points in the plane for the rows of a table.
+    """Points in two dimensions for the rows of a table.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def embed(
     command: str = "",
     clock: Clock | None = None,
 ) -> TableEmbedding:
-    """Draw the rows of a table as points in the plane, near each other where the rows are alike.
+    """Draw the rows of a table as points in two dimensions, near each other where the rows are alike.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class _Search:
         require_different(self.Z)
         if self.Z.shape[1] < 2:
             raise InvalidParameter(
-                f"Only {data.used[0].name!r} is left to embed: one column is a line, not a plane. Keep more columns."
+                f"Only {data.used[0].name!r} is left to embed: two dimensions need at least two columns. Keep more columns."
             )
 
     def done(self) -> TableEmbedding:

@@ -75,7 +75,7 @@ class LinearSVC(LinearClassifier, chunks=True):
     :math:`\tfrac12 \sum_k \|w_k\|^2 + C \sum_i s_i \max_k (x_i^\top w_k + [k \ne y_i] - x_i^\top w_{y_i})`.
 
     An infinite C is the hard margin: :math:`\tfrac12 \|w\|^2` is least while every row has a margin of at least one, and the
-    intercept is free. Rows that no hyperplane separates are refused, with the weights that prove it.
+    intercept is free. Classes that no hyperplane separates raise an error, with the weights that prove it.
 
     Certificate
     -----------
@@ -140,22 +140,7 @@ class LinearSVC(LinearClassifier, chunks=True):
     certificate_: DualityGapCertificate = fitted("What is proved about the hyperplanes.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the hyperplanes.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p), or a source from ``qed.scan``
-            Rows to learn from; a source brings its own target.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Find the hyperplanes."""
         data = self._fit_data(X, y, sample_weight, finite=False)
         rows = TrainingData.of(data, centred=self.fit_intercept)
         require_classes("LinearSVC", data.classes, rows.y)

@@ -26,11 +26,6 @@ class TreeClassifier(TreeModel, Classifier):
     def predict(self, X: Any) -> Array:
         """Return the most frequent label of the leaf of each row; of equal ones the first.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, m)
@@ -45,11 +40,6 @@ class TreeClassifier(TreeModel, Classifier):
     def predict_proba(self, X: Any) -> Any:
         """Return the shares of the labels in the leaf of each row, by weight.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n, k)
@@ -63,11 +53,6 @@ class TreeClassifier(TreeModel, Classifier):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the shares; minus infinity where a label does not occur in the leaf.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
 
         Returns
         -------
@@ -139,22 +124,7 @@ class DecisionTreeClassifier(GrownTree, TreeClassifier, multi_output=True, multi
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,) or (n, m)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Grow the tree."""
         data = self._fit_data(X, y, sample_weight)
         codes = np.ascontiguousarray(data.y, dtype=np.int64).reshape(data.n_rows, -1)
         criterion = "entropy" if self.criterion == "log_loss" else self.criterion

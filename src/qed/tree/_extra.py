@@ -47,7 +47,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         "sqrt",
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )
 
@@ -88,6 +88,6 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         1.0,
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )

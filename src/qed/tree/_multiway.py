@@ -215,15 +215,6 @@ class MultiwayTreeClassifier(Classifier, allow_nan=True, categorical=True):
         ----------
         X : array-like or frame of shape (n, p)
             Rows to learn from: words or numbers.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
         """
         owner = type(self).__name__
         if y is None:
@@ -268,34 +259,12 @@ class MultiwayTreeClassifier(Classifier, allow_nan=True, categorical=True):
         return self.tree_.apply(np.column_stack([places(column, known)[0] for column, known in pairs]))
 
     def predict(self, X: Any) -> Array:
-        """Return the most frequent label of the node where each row ends; of equal ones the first.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
+        """Return the most frequent label of the node where each row ends; of equal ones the first."""
         leaves = self.apply(X)
         return np.asarray(self.classes_[self.tree_.labels[leaves]])
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the shares of the labels at the node where each row ends, by weight.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
-        """
+        """Return the shares of the labels at the node where each row ends, by weight."""
         leaves = self.apply(X)
         return np.asarray(self.tree_.value[leaves])
 

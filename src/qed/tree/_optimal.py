@@ -115,22 +115,7 @@ class OptimalTreeClassifier(SearchedTree, TreeClassifier):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Search the tree.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Search the tree."""
         data = self._fit_data(X, y, sample_weight)
         self.classes_, self.n_classes_ = data.classes, len(data.classes)
         codes = np.ascontiguousarray(data.y, dtype=np.int64)
@@ -172,22 +157,7 @@ class OptimalTreeRegressor(SearchedTree, TreeRegressor):
     criterion: Literal["squared_error"] = param("squared_error", "Impurity of a leaf: squared errors about the mean.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Search the tree.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Search the tree."""
         data = self._fit_data(X, y, sample_weight)
         targets = np.ascontiguousarray(data.y, dtype=np.float64)
         width = 1 if targets.ndim == 1 else targets.shape[1]

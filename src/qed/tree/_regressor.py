@@ -18,11 +18,6 @@ class TreeRegressor(TreeModel, Regressor, multi_output=True):
     def predict(self, X: Any) -> Array:
         """Return what the leaf of each row predicts.
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
         Returns
         -------
         ndarray of shape (n,) or (n, m)
@@ -82,22 +77,7 @@ class DecisionTreeRegressor(GrownTree, TreeRegressor):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,) or (n, m)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+        """Grow the tree."""
         data = self._fit_data(X, y, sample_weight)
         targets = np.ascontiguousarray(data.y, dtype=np.float64)
         width = 1 if targets.ndim == 1 else targets.shape[1]

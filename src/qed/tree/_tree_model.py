@@ -196,7 +196,7 @@ class GrownTree(CategoryColumns, TreeModel):
     )
     max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
         None,
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm of their number;"
         " None for all. Further ones are drawn while these hold a single value.",
     )
     random_state: Seed = param(

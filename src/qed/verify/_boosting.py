@@ -14,10 +14,12 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.core._validation import is_source
+from qed.verify._boosted_splits import BoostedSplits, Grown
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
 from qed.verify._rows import holds_categories, read_data, read_on_disk, rows_where
 from qed.verify._seeds import mixed
+from qed.verify._trees import directions_of
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 RELATIVE = 1e-7  # of steps, whose bounds on paths come from sums in fixed point
+BYTES_OF_CUTS, LEAST_ROWS_OF_CUTS = 1 << 28, 1 << 14  # as the guide states them
 LOSSES = 1e-9  # relative, of mean losses
 
 
@@ -72,14 +75,22 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     values = [np.unique(column[~np.isnan(column)]) for column in rows.X.T]
     scores = np.tile(base, (len(rows.X), 1))
     found, taken = [_mean_loss(model, rows, scores)], trees_of(model, trees)
-    _check_questions(model, taken, rows.X.shape[1])
+    p = rows.X.shape[1]
+    _check_questions(model, taken, p)
+    splits = None
+    if not (is_source(X) and len(rows.X) > rows_of_cuts(p)):  # from more rows a fit draws those that it cuts columns by
+        splits = BoostedSplits(model, rows, taken, groups_of(model, p), directions_of(model, p))
     for first in range(rounds):
         _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
             tree = taken[first * k + c]
             where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
-            leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
+            grown, leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
+            weighted = rows.s * slope[:, c], rows.s * bend[:, c]
+            wrong = None if splits is None else splits.check(first * k + c, where, grown, *weighted)
+            if wrong is not None:
+                refuse(model, wrong)
             steps[:, c] = tree.value[leaf]
         scores = scores + steps
         found.append(_mean_loss(model, rows, scores))
@@ -93,14 +104,20 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     shown = int(np.count_nonzero(np.diff(stated) > 1e-12 * np.abs(stated[:-1])))
     if certificate.rises < rises or certificate.rises != shown:
         refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
+    words = "Splits were not compared with other cuts: so many rows of a source are cut by a sample of them."
     return Verdict(
-        certificate.statement + fewer,
+        f"{certificate.statement}{fewer} {words if splits is None else splits.looked.words()}",
         found[-1],
         abs(found[-1] - stated[-1]),
         float(size[-1]),
         float(size[-1]),
         "training loss",
     )
+
+
+def rows_of_cuts(p: int) -> int:
+    """Return from how many rows of a source, at most, cuts are chosen: those that fit into 256 MiB, at least 16,384."""
+    return max(LEAST_ROWS_OF_CUTS, BYTES_OF_CUTS // (8 * p))
 
 
 def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array | None]:
@@ -210,8 +227,11 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
     t = t[:, 0]
     if loss == "log_loss":
         value = np.logaddexp(0, -y * t)
-        p = np.exp(-np.logaddexp(0, y * t))  # of the other label
-        slope, bend = -y * p, p * (1 - p)
+        p, rest = (
+            np.exp(-np.logaddexp(0, y * t)),
+            np.exp(-value),
+        )  # of the other label and of its own: neither is one minus
+        slope, bend = -y * p, p * rest
     elif loss == "exponential":
         value = np.exp(-y * t)
         slope, bend = -y * value, value
@@ -326,10 +346,10 @@ def trees_of(model: Any, trees: Any) -> list[Tree]:
     return found
 
 
-def _check_tree(
+def _check_tree(  # noqa: PLR0915
     model: Any, where: str, tree: Tree, rows: Rows, slope: Array, bend: Array, left: Array, values: list[Array]
-) -> Array:
-    """Send rows down, checking the questions; then derive the step of every leaf. Return the leaf of each row."""
+) -> tuple[Grown, Array]:
+    """Send rows down, checking the questions; then derive the step of every leaf. Return where rows go, and the leaf of each."""
     n_nodes = len(tree.feature)
     if (tree.feature >= rows.X.shape[1]).any():
         refuse(model, f"{where} asks about columns that are not there")
@@ -337,7 +357,9 @@ def _check_tree(
     depth = np.zeros(n_nodes, dtype=np.int64)
     leaf = np.zeros(len(rows.X), dtype=np.int64)
     here, at, level = np.arange(len(rows.X)), np.zeros(len(rows.X), dtype=np.int64), 0
+    levels = []
     while len(here):
+        levels.append((here, at))
         G += np.bincount(at, rows.s[here] * slope[here], minlength=n_nodes)
         H += np.bincount(at, rows.s[here] * bend[here], minlength=n_nodes)
         count += np.bincount(at, rows.counts[here], minlength=n_nodes)
@@ -355,6 +377,7 @@ def _check_tree(
     if not np.array_equal(tree.weight[ends], count[ends]):
         refuse(model, f"a leaf of {where} holds other rows than it states")
     low, high = _bounds(model, tree, G, H)
+    grown = Grown(tree, levels, count, depth, low, high)
     rate = float(model.learning_rate)
     if rows.loss in ("absolute_error", "quantile"):
         share = 0.5 if rows.loss == "absolute_error" else model.loss_level_
@@ -372,7 +395,7 @@ def _check_tree(
                 size = np.abs(left[own]).max() + np.abs(rows.y[own]).max()
                 if not abs(step - wanted) <= 1e-9 * size + 1e-300:
                     refuse(model, f"the step of leaf {int(node)} of {where} is {step:.12g}, and not midway")
-        return leaf
+        return grown, leaf
     steep = H[ends] + model.l2_regularization
     step = np.clip(-G[ends] / np.where(steep > 0, steep, np.inf), low[ends], high[ends])
     size = np.bincount(leaf, rows.s * np.abs(slope), minlength=n_nodes)[ends] / np.where(steep > 0, steep, np.inf)
@@ -382,7 +405,7 @@ def _check_tree(
         refuse(
             model, f"leaf {worst} of {where} should add {rate * step[off][0]:.12g}, and adds {tree.value[worst]:.12g}"
         )
-    return leaf
+    return grown, leaf
 
 
 def _next(model: Any, where: str, tree: Tree, rows: Rows, here: Array, at: Array, values: list[Array]) -> Array:

@@ -72,7 +72,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
     _require_state(model)
     _require_columns(model, X)
     if reason:
-        if type(model.__dict__.get("certificate_")) is not Uncertified:
+        if model.__dict__.get("certificate_") != Uncertified(reason):
             _refuse(model, f"carries a certificate, and its class claims nothing ({reason})")
         if not as_part:
             raise CertificateError(f"{type(model).__name__} claims nothing that could be verified: {reason}.")

@@ -41,8 +41,10 @@ WORDS: dict[str, Callable[[Any, int, int], str]] = {
         f"Shares and means of {k} classes and their common covariance{_shrunk(model, ', shrunk as asked,')}"
     ),
     "LookupClassifier": lambda *_: "The fewest mistakes of any function",
+    "MixedNB": lambda _, k, p: f"Shares of {k} classes and parameters of {p} columns",
     "MultinomialNB": lambda _, k, p: f"Shares of {k} classes and of {p} words",
     "NearestNeighbors": lambda model, *_: f"Nearest rows by {model.effective_metric_} distance",
+    "PoissonNB": lambda _, k, p: f"Shares of {k} classes and rates of {p} columns",
     "QuadraticDiscriminantAnalysis": lambda model, k, _: (
         f"Shares, means and covariances of {k} classes{_shrunk(model, ', drawn as asked,')}"
     ),

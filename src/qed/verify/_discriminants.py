@@ -113,9 +113,11 @@ def _require_planes(model: Any, found: Labelled, prior: Array, parts: tuple[Arra
     missed = np.linalg.norm((w @ scaled - b) @ axes, axis=1)
     outside = np.linalg.norm(w - (w @ axes) @ axes.T, axis=1)
     slack = 64 * len(scale) * near
+    # the mean of a class that holds nearly all weight, or lies midway, is that of all up to the rounding of both
+    rounded = 2 * float(np.linalg.norm(4 * near + 2.0**-51 * np.abs(mean).max(axis=0) / scale))
     # a small variance divides what is off: within the kept directions coefficients are compared by what they multiply to
     if (
-        not (missed <= slack * size).all()
+        not (missed <= slack * size + rounded).all()
         or not (outside * np.sqrt(slack) <= slack * (1 + np.linalg.norm(w, axis=1))).all()
     ):
         k = int(np.argmax(missed / size))
@@ -155,6 +157,9 @@ def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array
         squares = np.einsum("jr,jr->r", between.astype(np.float64) @ T, T)
     total = squares.sum()  # directions stand in the order of their shares
     wanted = len(model.explained_variance_ratio_)
+    most = min(len(prior) - 1, len(scale)) if model.n_components is None else int(model.n_components)
+    if not min(most, T.shape[1]) <= wanted <= most:
+        refuse(model, f"it states the shares of {wanted} directions, and {min(most, T.shape[1])} are kept")
     true = np.zeros(wanted)
     true[: len(squares)] = (squares / total if total > 0 else np.zeros_like(squares))[:wanted]
     doubt = 1e-7 + 64 * near * float(reach.max()) ** 2 / max(abs(total), 1e-300) + (model.tol**2 * len(prior))

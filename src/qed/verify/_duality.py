@@ -56,7 +56,7 @@ class _Judge:
         u = loss.repaired(u, q, y, balance=table.intercept)
         if not np.all(np.isfinite(u)):
             return np.inf, 0.0
-        z, doubt = -table.adjoint(u), table.doubt(u)
+        z, doubt = -table.adjoint(u), table.adjoint_rounding(u)
         lean = self._lean(u) if table.intercept else 0.0
         doubt = doubt + lean * np.multiply.outer(table.length, np.sqrt(np.sum(q[:, None] * u * u, axis=0)))
         value, slack = EXTENDED(0), EXTENDED(lean) * 4 * np.abs(at.objective)
@@ -94,20 +94,25 @@ class _Judge:
             return off * float(np.sqrt(table.q.sum()))
         apart = loss.slope(at.t, table.y, at.scale) - u
         apart_size = float(np.sqrt(np.sum(table.q[:, None] * apart * apart)))
-        bend = float(np.max(np.abs(np.asarray(loss.bend(at.t, table.y, at.scale))), initial=0.0))
-        return off * (apart_size + 2 * bend * off)
+        curvature = float(np.max(np.abs(np.asarray(loss.curvature(at.t, table.y, at.scale))), initial=0.0))
+        return off * (apart_size + 2 * curvature * off)
 
     def by_curvature(self) -> tuple[float, float]:
         """Return the distance that gradient and curvature show, where nothing is penalised and no radius is claimed."""
         table, at, loss = self.table, self.at, self.objective.loss
         k, used = at.w.shape[1], np.flatnonzero(table.length > 0)
         m = len(used) + table.intercept
-        if not np.isfinite(loss.fades) or self.objective.penalty.positive or k * m > LARGEST or (k > 1 and loss.fades):
+        if (
+            not np.isfinite(loss.self_concordance)
+            or self.objective.penalty.positive
+            or k * m > LARGEST
+            or (k > 1 and loss.self_concordance)
+        ):
             return np.inf, 0.0
         u = loss.slope(at.t, table.y, at.scale)
         ones = np.ones((len(table.q), int(table.intercept)))
         g = np.vstack([table.adjoint(u)[used], (table.q @ u)[None, :]] if table.intercept else [table.adjoint(u)[used]])
-        weight = np.asarray(loss.bend(at.t, table.y, at.scale), dtype=np.float64)[:, :1, :1]
+        weight = np.asarray(loss.curvature(at.t, table.y, at.scale), dtype=np.float64)[:, :1, :1]
         second = table.second(used, ones, lambda some: weight[some])
         size = np.sqrt(second.diagonal())
         if not np.all(size > 0):
@@ -118,14 +123,14 @@ class _Judge:
             return np.inf, 0.0
         along = vectors.T @ (g / size[:, None]).astype(np.float64)
         fall = np.sqrt(np.sum(along**2 / values[:, None], axis=0))
-        doubt = np.vstack([table.doubt(u)[used], np.full((int(table.intercept), k), UNIT * len(table.q))])
+        doubt = np.vstack([table.adjoint_rounding(u)[used], np.full((int(table.intercept), k), UNIT * len(table.q))])
         doubt = doubt + 2 * float(weight.max(initial=0.0)) * table.off(at.w, at.b, at.t) * size[:, None]
         e = np.linalg.norm((doubt / size[:, None]).astype(np.float64), axis=0) / np.sqrt(values[0] - error)
         longest = 0.0
-        if loss.fades:
+        if loss.self_concordance:
             to = vectors / np.sqrt(values) / size[:, None]
             squares = [np.sum((x @ to) ** 2, axis=1).max() for _, x in table.pieces(used, ones)]
-            longest = loss.fades * float(np.sqrt(max(squares))) * 1.001
+            longest = loss.self_concordance * float(np.sqrt(max(squares))) * 1.001
         value = sum(_largest_fall(float(one), longest) for one in fall)
         most = fall / np.sqrt(1 - error / values[0]) + e  # where curvature and slopes are off by as much as they can be
         whole = sum(_largest_fall(float(one), longest) for one in most)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 DOUBLE = 2.0**-53
+OBJECTIVE = 1e-9  # relative: what a fit tells of its objective, or adds to its gap
 LARGEST = 6000  # rows or columns whose square is decomposed; beyond, the plain bound by the penalty is used
 Array = np.ndarray[Any, Any]
 
@@ -106,7 +107,8 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     _require_close(model, certificate, distance, rounding)
     doubt = 1e-12 * float(np.sum(reach**2)) + rounding
     _require_objective(model, certificate, objective, doubt)
-    _require_residuals(model, point.squares, certificate.gap + doubt)
+    # a fit tells those about its best intercept
+    _require_residuals(model, point.squares, certificate.gap + doubt + np.asarray(off + off_slack, dtype=np.float64))
     if not prior.any():
         known = certificate.fingerprint.spread_doubt  # what is left of rows that were forgotten
         forgotten = 0.0 if known is None else float(np.sum(known[rows.p :]))
@@ -310,10 +312,10 @@ def _require_close(model: Estimator, certificate: LeastSquaresCertificate, dista
         raise CertificateError(msg)
 
 
-def _require_residuals(model: Any, squares: Array, near: float) -> None:
-    """Compare the residuals that standard errors are computed from; what a fit rounds of them is far below a millionth."""
+def _require_residuals(model: Any, squares: Array, near: Array) -> None:
+    """Compare the residuals that standard errors are computed from, as closely as the objective."""
     stored = np.atleast_1d(np.asarray(model.squared_residuals_, dtype=EXTENDED))
-    if stored.shape != squares.shape or not (np.abs(stored - squares) <= 1e-6 * squares + near).all():
+    if stored.shape != squares.shape or not (np.abs(stored - squares) <= OBJECTIVE * squares + near).all():
         raise CertificateError(
             f"This {type(model).__name__} stores squared residuals of {float(stored.flat[0]):.10g}, and they are"
             f" {float(squares.flat[0]):.10g}. It was changed after the fit."
@@ -321,7 +323,7 @@ def _require_residuals(model: Any, squares: Array, near: float) -> None:
 
 
 def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, objective: float, doubt: float) -> None:
-    if not abs(objective - certificate.objective) <= 1e-9 * abs(objective) + certificate.gap + doubt:
+    if not abs(objective - certificate.objective) <= OBJECTIVE * abs(objective) + certificate.gap + doubt:
         msg = (
             f"The certificate of this {type(model).__name__} states an objective of {certificate.objective:.10g}, and it is "
             f"{objective:.10g}. The coefficients, the parameters or the certificate were changed after the fit."
@@ -330,7 +332,7 @@ def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, o
 
 
 def _require_null(model: Estimator, certificate: LeastSquaresCertificate, null: float, doubt: float) -> None:
-    if not abs(null - certificate.null_objective) <= 1e-9 * null + doubt:
+    if not abs(null - certificate.null_objective) <= OBJECTIVE * null + doubt:
         msg = (
             f"The certificate of this {type(model).__name__} states that the null model has an objective of "
             f"{certificate.null_objective:.10g}, and it has {null:.10g}: the certificate was changed after the fit."

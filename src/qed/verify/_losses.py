@@ -28,7 +28,7 @@ class Loss(Protocol):
         ...
 
     @property
-    def fades(self) -> float:
+    def self_concordance(self) -> float:
         """Largest third derivative in units of the second."""
         ...
 
@@ -40,7 +40,7 @@ class Loss(Protocol):
         """Return the derivative by each score."""
         ...
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:
         """Return the second derivatives, (n, k, k)."""
         ...
 
@@ -76,7 +76,7 @@ class Squared:
     """``(t - y)² / 2``, summed over targets."""
 
     has_curvature: bool = True
-    fades: float = 0.0
+    self_concordance: float = 0.0
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return half the squares."""
@@ -86,7 +86,7 @@ class Squared:
         """Return the residuals."""
         return t - y
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the identity."""
         return np.broadcast_to(np.eye(t.shape[1]), (len(t), t.shape[1], t.shape[1]))
 
@@ -112,7 +112,7 @@ class Logistic:
     """``log(1 + exp(t))`` for the label 0, ``log(1 + exp(-t))`` for the label 1."""
 
     has_curvature: bool = True
-    fades: float = 1.0
+    self_concordance: float = 1.0
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return minus the log-likelihood."""
@@ -123,7 +123,7 @@ class Logistic:
         wrong = np.exp(-np.logaddexp(EXTENDED(0), np.where(y > 0, t, -t)))
         return np.where(y > 0, -wrong, wrong)
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the variance."""
         both = np.exp(-np.logaddexp(EXTENDED(0), t) - np.logaddexp(EXTENDED(0), -t))
         return np.asarray(both[:, :, None])
@@ -161,7 +161,7 @@ class Softmax:
     """
 
     has_curvature: bool = True
-    fades: float = float(np.sqrt(2.0))
+    self_concordance: float = float(np.sqrt(2.0))
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return minus the log-likelihood."""
@@ -171,7 +171,7 @@ class Softmax:
         """Return the probabilities less the label."""
         return self._less_label(np.exp(self._logs(t)), self._is_label(t, y))
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return ``diag(p) - p p'``, whose rows sum to zero."""
         p = np.exp(self._logs(t)).astype(np.float64)
         out = -p[:, :, None] * p[:, None, :]
@@ -236,7 +236,7 @@ class Poisson:
     """Half the deviance of counts with mean ``exp(t)``."""
 
     has_curvature: bool = True
-    fades: float = 1.0
+    self_concordance: float = 1.0
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return ``exp(t) - y t + y log y - y``."""
@@ -246,7 +246,7 @@ class Poisson:
         """Return mean less count."""
         return np.asarray(np.exp(t) - y)
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the mean."""
         return np.asarray(np.exp(t)[:, :, None])
 
@@ -273,7 +273,7 @@ class Pinball:
 
     quantile: float
     has_curvature: bool = False
-    fades: float = float("inf")
+    self_concordance: float = float("inf")
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
@@ -286,7 +286,7 @@ class Pinball:
         ends = np.where(r > 0, ONE - self.quantile, -EXTENDED(self.quantile))
         return np.where(r == 0, HALF - self.quantile, ends)
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return zeros."""
         return np.zeros((len(t), 1, 1))
 
@@ -318,7 +318,7 @@ class Scaled:
 
     epsilon: float
     has_curvature: bool = True
-    fades: float = float("inf")
+    self_concordance: float = float("inf")
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:
         """Return the loss at the scale."""
@@ -337,7 +337,7 @@ class Scaled:
         u = 2 * (t - y) / scale
         return np.asarray(np.clip(u, -2 * self.epsilon, 2 * self.epsilon) if np.isfinite(self.epsilon) else u)
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:
         """Return ``2 / σ`` for rows within ε scales of their target."""
         inside = np.abs(t - y) <= self.epsilon * scale
         return np.asarray((2 * inside / max(float(scale), 1e-300)).astype(np.float64)[:, :, None])

@@ -20,7 +20,7 @@ class Hinges:
 
     squares: bool
     own: Array | None = None
-    fades: float = float("inf")
+    self_concordance: float = float("inf")
 
     @property
     def has_curvature(self) -> bool:
@@ -48,7 +48,7 @@ class Hinges:
         size = 2 * np.maximum(lack, 0) if self.squares else np.where(lack == 0, HALF, (lack > 0).astype(EXTENDED))
         return np.asarray(-sign * self._factors(t, y) * size)
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return two where the margin is short, on the diagonal."""
         inside = 2.0 * self.squares * (self._signs(t, y) * t < 1) * self._factors(t, y)
         out = np.zeros((*t.shape, t.shape[1]))
@@ -81,7 +81,7 @@ class JointHinge:
     """``max_k(t_k + [k != y]) - t_y``."""
 
     has_curvature: bool = False
-    fades: float = float("inf")
+    self_concordance: float = float("inf")
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
@@ -92,7 +92,7 @@ class JointHinge:
         best = np.argmax(self._ahead(t, y), axis=1)
         return np.asarray((np.arange(t.shape[1]) == best[:, None]).astype(EXTENDED) - self._labels(t, y))
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return zeros."""
         return np.zeros((*t.shape, t.shape[1]))
 
@@ -126,7 +126,7 @@ class Tube:
 
     epsilon: float
     squares: bool
-    fades: float = float("inf")
+    self_concordance: float = float("inf")
 
     @property
     def has_curvature(self) -> bool:
@@ -146,7 +146,7 @@ class Tube:
         far = self._beyond(t, y)
         return np.asarray(np.sign(t - y) * (2 * far if self.squares else (far > 0).astype(EXTENDED)))
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return two outside of the tube."""
         return np.asarray((2.0 * self.squares * (self._beyond(t, y) > 0))[:, :, None])
 
@@ -172,7 +172,7 @@ class Power:
 
     p: float
     has_curvature: bool = True
-    fades: float = float("inf")
+    self_concordance: float = float("inf")
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
@@ -182,7 +182,7 @@ class Power:
         """Return the derivative."""
         return np.asarray(np.sign(t - y) * np.abs(t - y) ** EXTENDED(self.p - 1))
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the second derivative, finite at zero."""
         r = np.maximum(np.abs(t - y), 1e-12 * (1 + np.abs(y)))
         return np.asarray(((self.p - 1) * r ** EXTENDED(self.p - 2)).astype(np.float64)[:, :, None])

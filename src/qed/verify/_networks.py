@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 WORK = 2**22  # multiplications of a pass up to which it is made in extended precision
 SLACK = 1e-7  # of the sizes of what was summed: fits in single precision are certified in doubles, too
+OBJECTIVE = 1e-12  # of the same, for a sum in doubles
 ROWS = 512  # on which differences are taken
+SILENT = 1e-5  # of the sizes of what is added up: how far below zero a unit is surely silent, in single precision too
 TRIALS = 2
 
 
@@ -39,9 +41,11 @@ def check(model: Any, certificate: NetworkCertificate, X: Any, y: Any, sample_we
     if classes is not None and not _same_labels(model, rows):
         raise CertificateError(f"{name} was fitted to the labels {classes.tolist()!r:.200}, and these are others.")
     objective, gradient, size = _slope(model, layers, rows.blocks(), rows.classes, seen.weight, decay)
+    if model.activation == "relu" and certificate.outcome != "partial_fit":
+        _require_silence(model, layers, rows)
     length, largest = (float(one) for one in (np.sqrt(sum(np.sum(g**2) for g in gradient)), _most(gradient)))
     slack = SLACK * float(size)
-    doubt = 1e-9 * (abs(float(objective)) + float(size))
+    doubt = OBJECTIVE * (abs(float(objective)) + float(size))
     if not abs(float(objective) - certificate.objective) <= doubt:
         raise CertificateError(
             f"{name} claims an objective of {certificate.objective:.10g}; these rows and weights give {float(objective):.10g}. The"
@@ -86,6 +90,33 @@ def _layers(model: Any, rows: Rows) -> list[Array]:
     work = len(model.coefs_[0]) + sum(np.size(part) for part in parts)
     small = rows.kind is EXTENDED and work * 4096 <= 64 * WORK
     return [np.asarray(part, EXTENDED if small else np.float64) for part in parts]
+
+
+def _require_silence(model: Any, layers: list[Array], rows: Rows) -> None:
+    """Refuse rectifiers with weights that no row reaches: nothing would tell them from others."""
+    hidden = len(layers) // 2 - 1
+    highest = [np.full(len(layers[2 * k + 1]), -np.inf, layers[0].dtype) for k in range(hidden)]
+    size = [np.zeros_like(one) for one in highest]
+    for block in rows.blocks():
+        a = block.X.astype(layers[0].dtype)
+        for k in range(hidden):
+            z = a @ layers[2 * k] + layers[2 * k + 1]
+            size[k] = np.maximum(size[k], (np.abs(a) @ np.abs(layers[2 * k])).max(axis=0) + np.abs(layers[2 * k + 1]))
+            highest[k] = np.maximum(highest[k], z.max(axis=0))
+            a = np.where(z > 0, z, 0)
+    for k in range(hidden):
+        silent = highest[k] < -SILENT * size[k]
+        if silent.any():  # those that were set to zero stand at zero exactly
+            raise CertificateError(
+                f"A unit of hidden layer {k} of this {type(model).__name__} has weights, and no row reaches it: a fit sets such"
+                " weights to zero. The model was changed after the fit, or the data are others."
+            )
+        idle = ~layers[2 * k].any(axis=0) & (layers[2 * k + 1] == 0)
+        if layers[2 * k + 2][idle].any():
+            raise CertificateError(
+                f"A unit of hidden layer {k} of this {type(model).__name__} is always zero, and weights lead on from it. The model"
+                " was changed after the fit."
+            )
 
 
 def _decay(model: Any, seen: Seen) -> Any:

@@ -123,22 +123,50 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa:
     residual = float(np.linalg.norm(image - Y * values, axis=0).max(initial=0.0)) / size
     if not residual <= tolerance:
         refuse(model, "its points are no eigenvectors")
-    slack = tolerance * size if model.embedding_.dtype == np.float32 else 1e-12 * size
-    if np.any(np.diff(values) < -slack - 1e-6 * np.abs(values[1:])):
-        refuse(model, "its axes are not in order")
+    known = values
+    if measure.n <= LARGE:
+        # the constant vector, of value zero, is moved to the other end
+        known = np.sort(np.linalg.eigvalsh(forms.dense() + 2 * size / measure.n))[: len(values)]
+    _require_settled(model, Y, image, known, size, measure.rows)
     objective = float(values.sum())
     allowed = 1e-9 * size * len(values) + (tolerance * size if model.embedding_.dtype == np.float32 else 0.0)
     if not abs(model.reconstruction_error_ - objective) <= SMALL * abs(objective) + allowed:
         refuse(model, f"its reconstruction error is {objective:.6g}, and it says {model.reconstruction_error_:.6g}")
-    if measure.n <= LARGE:
-        # the constant vector, of value zero, is moved to the other end
-        best = np.sort(np.linalg.eigvalsh(forms.dense() + 2 * size / measure.n))[: len(values)]
-        if not objective <= best.sum() + SMALL * abs(objective) + allowed + 1e-10 * size * len(values):
-            refuse(model, "there are eigenvectors with smaller eigenvalues")
+    if measure.n <= LARGE and not objective <= known.sum() + SMALL * abs(objective) + allowed + 1e-10 * size * len(
+        values
+    ):
+        refuse(model, "there are eigenvectors with smaller eigenvalues")
     return Found("reconstruction error", model.reconstruction_error_, residual)
 
 
 SMALL = 1e-5  # relative, of sums of eigenvalues near zero
+TIED = 1e-10  # of the size of a matrix: eigenvalues that are nearer leave their axes to the columns of the rows
+PIVOT = 0.1  # share of the largest part of a column in such a space, from which the column names an axis
+
+
+def _require_settled(model: Any, V: Array, image: Array, known: Array, size: float, rows: Array) -> None:
+    """Refuse axes that are not in the order of their values; where these tie, axes that columns of the rows do not name.
+
+    ``V`` are axes up to single precision, of which quotients with their image lose the square; ``known`` the values in their order.
+    """
+    quotients = np.einsum("ij,ij->j", V, image) / np.einsum("ij,ij->j", V, V)
+    ties = np.abs(np.diff(known)) <= TIED * size
+    ascends = len(known) == 0 or known[-1] >= known[0]
+    if np.any(np.diff(quotients) * (1 if ascends else -1) < -1.01 * TIED * size):
+        refuse(model, "its axes are not in order")
+    centred = rows - rows.mean(axis=0)
+    near = 1e-4 if model.embedding_.dtype == np.float32 else 1e-6
+    for own in np.split(np.arange(V.shape[1]), np.flatnonzero(~ties) + 1):
+        left = V[:, own].T @ centred
+        whole = float(np.abs(left).max(initial=0.0))
+        while len(left) > 1:
+            lengths = np.sqrt(np.sum(left * left, axis=0))
+            if not lengths.max(initial=0.0) > 2e-8 * whole:
+                break  # no column tells these axes apart
+            first = left[:, np.argmax(lengths >= PIVOT * lengths.max())]
+            if not np.linalg.norm(first[1:]) <= near * np.linalg.norm(first):
+                refuse(model, "its axes are turned where eigenvalues tie")
+            left = left[1:]
 
 
 def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
@@ -167,12 +195,12 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     residual = float(np.linalg.norm(image - V * values, axis=0).max(initial=0.0))
     if not residual <= tolerance:
         refuse(model, "its points are no eigenvectors")
-    if np.any(np.diff(values) > (tolerance if model.embedding_.dtype == np.float32 else 1e-10)):
-        refuse(model, "its axes are not in order")
+    best = values
     if measure.n <= LARGE:
         best = np.sort(np.linalg.eigvalsh(matrix - 2 * np.outer(first, first)))[::-1][: len(values)]
-        if not values.sum() >= best.sum() - 10 * tolerance * len(values):
-            refuse(model, "there are eigenvectors with larger eigenvalues")
+    _require_settled(model, V, image, best, 1.0, measure.rows)
+    if measure.n <= LARGE and not values.sum() >= best.sum() - 10 * tolerance * len(values):
+        refuse(model, "there are eigenvectors with larger eigenvalues")
     objective = float(np.sum(np.maximum(1 - values, 0.0)))
     size = 1e-6 * len(values) + (10 * tolerance / 1e-6 * 1e-2 if model.embedding_.dtype == np.float32 else 0.0)
     return Found("sum of eigenvalues", objective, residual, size)

@@ -21,7 +21,7 @@ class Ramp:
     factor: float
     knee: float
     start: float | None = None
-    fades: float = float("inf")
+    self_concordance: float = float("inf")
 
     @property
     def has_curvature(self) -> bool:
@@ -49,7 +49,7 @@ class Ramp:
             return np.asarray(sign * EXTENDED(self.factor) * np.clip(d / EXTENDED(self.knee), 0, 1))
         return np.asarray(sign * EXTENDED(self.factor) * np.where(d == 0, HALF, (d > 0).astype(EXTENDED)))
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the second derivative up to the knee."""
         d, _ = self._far(t, y)
         inside = (d > 0) & (d < self.knee)
@@ -87,9 +87,9 @@ class Signs:
         return bool(self.inner.has_curvature)
 
     @property
-    def fades(self) -> float:
+    def self_concordance(self) -> float:
         """As the loss does."""
-        return float(self.inner.fades)
+        return float(self.inner.self_concordance)
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:
         """Return the loss."""
@@ -99,9 +99,9 @@ class Signs:
         """Return its slope."""
         return np.asarray(self.inner.slope(t, 2 * y - 1, scale))
 
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:
-        """Return its bend."""
-        return np.asarray(self.inner.bend(t, 2 * y - 1, scale))
+    def curvature(self, t: Array, y: Array, scale: Any) -> Array:
+        """Return its curvature."""
+        return np.asarray(self.inner.curvature(t, 2 * y - 1, scale))
 
     def left_over(self, t: Array, u: Array, y: Array, scale: Any) -> tuple[Array, Array]:
         """Return what the loss leaves over."""

@@ -27,6 +27,9 @@ def imputation(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
     gaps = gaps_of(model, rows)
     first, marks = model.initial_imputer_, model.indicator_
     yield Part("first filling", first, _first_filling(model, first), rows)
+    given = model.random_state
+    if isinstance(given, int | np.integer) and model.seed_ != int(np.random.default_rng(given).integers(2**62)):
+        refuse(model, "draws from another seed than its random_state gives")
     if model.add_indicator != (marks is not None):
         refuse(model, "marks gaps, or does not, against its parameters")
     if marks is not None:

@@ -119,7 +119,7 @@ class _Step:
         out = np.array(u)
         for some, x in self.table.pieces(self.columns, self.extra):
             change = x @ self.d
-            out[some] -= np.einsum("nab,nb->na", np.asarray(loss.bend(t[some], y[some], scale)), change)
+            out[some] -= np.einsum("nab,nb->na", np.asarray(loss.curvature(t[some], y[some], scale)), change)
         return out
 
     def taken(self) -> Point:
@@ -154,7 +154,7 @@ def _least(table: Table, objective: Objective, at: Point, columns: Array, extra:
     loss, y, t, scale, penalty = objective.loss, table.y, at.t, at.scale, objective.penalty
     width, k = rhs.shape
     m = len(columns)
-    second = table.second(columns, extra, lambda some: loss.bend(t[some], y[some], scale))
+    second = table.second(columns, extra, lambda some: loss.curvature(t[some], y[some], scale))
     is_feature = np.tile(np.arange(width) < m, k)
     second[np.diag_indices_from(second)] += np.where(is_feature, float(penalty.l2), 0.0)
     diagonal = second.diagonal()
@@ -325,7 +325,7 @@ def _conjugate_gradients(
     def times(d: Array) -> Array:
         total = np.zeros_like(d)
         for some, x in table.pieces(columns, extra):
-            bent = np.einsum("nab,nb->na", np.asarray(loss.bend(t[some], y[some], scale), dtype=np.float64), x @ d)
+            bent = np.einsum("nab,nb->na", np.asarray(loss.curvature(t[some], y[some], scale), dtype=np.float64), x @ d)
             total += x.T @ (table.q[some, None].astype(np.float64) * bent)
         total[:m] += float(penalty.l2) * d[:m]
         return np.where(used, total, 0.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.verify._answers._found import codes as require_codes
-from qed.verify._factors import NEAR, dense, refuse, require_stated
+from qed.verify._factors import NEAR, dense, lacking, refuse, require_stated
 from qed.verify._rows import DOUBLE, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -79,15 +79,11 @@ def check_coder(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, 
     if model.positive_code and not np.all(U >= 0):
         refuse(model, "a code is negative")
     rest = x - U @ D
-    pull = rest @ D.T
-    most = np.max(pull if model.positive_code else np.abs(pull), axis=1)
-    dual = rest * np.minimum(1.0, alpha / np.maximum(most, np.finfo(float).tiny))[:, None]
     objective = float(np.sum(rest**2)) / 2 + alpha * float(np.sum(np.abs(U)))
-    # half the squared length of x less that of x - dual: what every code costs at least
-    below = float(np.sum(x * x) - np.sum((x - dual) ** 2)) / 2
     null = float(np.sum(x * x)) / 2
-    near = 64 * (D.size + 8) * DOUBLE * max(null, objective)
-    gap = objective - below
+    reach = np.sqrt(np.sum(x * x, axis=1)) + np.abs(U) @ np.sqrt(np.sum(D * D, axis=1))
+    near = 64 * (sum(D.shape) + 8) * DOUBLE * float(np.sum(reach**2))
+    gap = float(np.sum(lacking(x, D, U, alpha, positive=model.positive_code)))
     for found, stated, what in (
         (objective, certificate.objective, "objective"),
         (null, certificate.null_objective, "null objective"),

@@ -70,7 +70,7 @@ class Table:
         whole = float(np.sqrt(np.sum(self.q)))
         return (self.rows.p + 16) * (self.unit * sized + UNIT * level * whole) + 4 * UNIT * plain
 
-    def doubt(self, u: Array) -> Array:
+    def adjoint_rounding(self, u: Array) -> Array:
         """Bound the error of each product of a column with u, (p, k)."""
         size = np.sqrt(np.sum(self.q[:, None] * u * u, axis=0))
         return np.asarray(np.multiply.outer(self.rows.rounding(len(self.q)) * self.length, size))

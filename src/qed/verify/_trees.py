@@ -67,6 +67,8 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
             model, f"a search is said to have proved {model.lower_bound_:.10g}, of trees that leave {objective:.10g}"
         )
     words = certificate.statement
+    if _is_searched(model) and certificate.depth == 0:
+        words += " Its lower_bound_ is what the search says: all trees are too many to be compared again."
     if not _is_searched(model):
         check_drawn(model, tree, rows.X, rows.sample, (paths, masses, limits))
     if certificate.is_greedy:

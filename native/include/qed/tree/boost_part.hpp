@@ -31,8 +31,11 @@ struct Division {
 
 class BoostPart {
   public:
-    /// Rounds slopes and curvatures, puts all rows into node 0, and fills its histogram; returns the sum of all rows.
-    Sums start(const BoostArrays& arrays, const BoostScale& scale, Sums* histogram);
+    /// Rounds slopes and curvatures, and puts all rows into node 0; returns the sum of all rows.
+    Sums start(const BoostArrays& arrays, const BoostScale& scale);
+
+    /// Sums over the rows of a part, as they were rounded at the start.
+    [[nodiscard]] BoostSums sums(const BoostArrays& arrays) const { return {arrays.bins, scale_, arrays.words}; }
 
     /// Deals the rows of a node out to its children; fills the histogram of one, if that is wanted.
     void divide(const BoostArrays& arrays, const Division& division, Sums* histogram);

@@ -3,11 +3,15 @@
 /// Layout: a histogram has kPlaces bins a column, columns one after the other, padded to groups of kGrouped. Slopes and
 /// curvatures are rounded once for each tree. Where 14 bits of the largest slope and 12 of the largest curvature are
 /// enough to tell rows apart, the two and a count share one word, which is added in one step; sums over a block of rows
-/// are then unpacked. Otherwise a row is a pair of words of 61 bits. Determinism: whole numbers do not depend on any
+/// are then unpacked. Otherwise a row is a pair of words of 61 bits. Where several classes have the same rows, their words
+/// lie side by side: one pass over the bins adds them all. Determinism: whole numbers do not depend on any
 /// order, nor on how rows are dealt to threads.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
+
 #include "qed/tree/boost.hpp"
 #include "qed/tree/ranks.hpp"
 
@@ -57,6 +61,9 @@ struct BoostScale {
 /// Powers of two: by the largest slope and curvature where few bits do, by their sums otherwise. `fine`: 61 bits in any case.
 BoostScale scale_of(const BoostExtent& extent, bool has_counts, bool fine);
 
+/// Words of a row that are added at a bin in one step: those of as many classes lie side by side in a line of the cache.
+inline constexpr Index kWordsTogether = 8;
+
 class BoostSums {
   public:
     /// `words`: by row of the table, one each if packed, otherwise two.
@@ -66,12 +73,19 @@ class BoostSums {
     /// Rounds all rows into their words; returns their sum.
     Sums round(const BoostRows& rows) const;
 
-    /// Builds the histogram of some rows of the table, ascending; null for all.
-    void fill(const std::uint32_t* rows, Index count, Sums* histogram) const;
+    /// Builds the histograms of the same rows for some classes over one table, in one pass for kWordsTogether words of a
+    /// row. Rows are ascending; null for all.
+    static void fill(std::span<const BoostSums* const> classes, const std::uint32_t* rows, Index count,
+                     Sums* const* histograms);
 
   private:
-    void add_rows(const std::uint32_t* rows, Index first, Index last, Index group, Index end, Sums* histogram) const;
-    void unpack(std::int64_t* packed, Index count, Sums* histogram) const noexcept;
+    struct Together;
+    static void fill(const Together& own, const std::uint32_t* rows, Index count, Sums* const* histograms);
+    static void gather(const Together& own, const std::uint32_t* rows, Index from, Index count, std::int64_t* to);
+    static void add_rows(const Together& own, const std::uint32_t* rows, Index first, Index last, Index group, Index end,
+                         Sums* const* histograms);
+    void take(const std::int64_t* added, Index slots, Index count, Sums* histogram) const noexcept;
+    [[nodiscard]] Index width() const noexcept { return scale_.is_packed ? 1 : 2; }
 
     BinsView x_;
     Index groups_;

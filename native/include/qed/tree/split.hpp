@@ -54,6 +54,20 @@ struct TreeCut {
     [[nodiscard]] bool is_found() const noexcept { return gain >= 0.0; }
 };
 
+/// The split that was found in a column.
+struct ColumnSplit {
+    Index column;
+    TreeCut cut = {};
+    std::uint32_t rank = 0;  ///< highest one that goes left, where columns are ranked
+    double threshold = 0.0;  ///< where values are compared
+    Index set = -1;          ///< number of the categories that go left, where the column holds categories
+};
+
+/// How many rows go left, and how many lack a value.
+struct SideCounts {
+    Index lefts = 0, missing = 0;
+};
+
 /// Sums over the bins of a column: `width` numbers a bin, which are the weighted targets and last the weight, or the
 /// weights of classes; and how many rows each bin holds.
 struct BinSums {
@@ -68,10 +82,8 @@ struct BinSums {
 /// The best cut behind a bin: `known` of the result is that bin.
 TreeCut best_bin(const SplitView& node, const SplitRule& rule, const BinSums& bins);
 
-/// What it gains to send the rows whose value is at most a threshold to the left, for sums of one number a row. None is
-/// missing; `first` is the place of the first row. Behind the values follow NaN, one vector of them; pulls and weights can
-/// be read as far.
-TreeCut by_threshold(const SplitView& node, const SplitRule& rule, Index first, const double* values, double threshold);
+/// What it gains to send `count` rows of a known weight and sum of pulls to the left, for sums of one number a row.
+TreeCut by_left_sum(const SplitView& node, const SplitRule& rule, Index count, double weight, double sum);
 
 /// What it gains to send the rows at `count` places to the left. Not for absolute errors.
 TreeCut one_side(const SplitView& node, const SplitRule& rule, const std::uint32_t* lefts, Index count);

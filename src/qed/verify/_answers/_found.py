@@ -12,7 +12,7 @@ import numpy as np
 
 from qed.verify._answers._compare import Numbers, blocks_of, dense, refuse, require, table_of
 from qed.verify._completed import completed
-from qed.verify._factors import NAMES, multiplied_codes
+from qed.verify._factors import NAMES, lacking, multiplied_codes
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -208,12 +208,11 @@ def codes(model: Any, X: Any, told: Any) -> None:
             wanted = x @ D.T
             size = np.maximum((wanted if model.positive_code else np.abs(wanted)) - alpha, 0.0)
             good = np.abs(U - np.where(wanted < 0, -size, size)) <= near
-        elif given:  # sweeps may end before the best codes: what they lack is bounded by a dual point
-            most = np.max(slope if model.positive_code else np.abs(slope), axis=1, keepdims=True)
-            share = np.minimum(1.0, alpha / np.maximum(most, np.finfo(float).tiny))
-            lacks = ((1 - share) ** 2 * np.sum((x - U @ D) ** 2, axis=1, keepdims=True)) / 2
-            lacks = lacks + np.sum(alpha * np.abs(U) - U * share * slope, axis=1, keepdims=True)
-            good = lacks <= 1e-2 * length**2 + near * length
+        elif (
+            given
+        ):  # sweeps may end before the best codes: what they lack is bounded by a dual point, and stated by the fit
+            lacks = lacking(x, D, U, float(alpha), positive=model.positive_code)[:, None]
+            good = lacks <= model.certificate_.gap + near * length
         else:
             above = slope <= alpha + near if model.positive_code else np.abs(slope) <= alpha + near
             good = np.where(U == 0, above, np.abs(slope - alpha * np.sign(U)) <= near)

@@ -46,7 +46,7 @@ ENTRIES = {
             "transform": _composites.function("func", "kw_args"),
             "inverse_transform": _composites.function("inverse_func", "inv_kw_args"),
         },
-        claims_nothing="the function is the user's",
+        claims_nothing="the function is the user's, and nothing is known about it",
     ),
     "HashingVectorizer": _exact(_texts.hashed_texts),
     "IterativeImputer": of(_imputation.imputation, {"transform": _rounds.filled_in_rounds}),
