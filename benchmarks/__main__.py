@@ -6,15 +6,20 @@ import argparse
 import datetime as dt
 import json
 import os
+import shutil
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import _record
-from benchmarks._race import ROOT, prepare, race
+from benchmarks._race import ROOT, judge, measure
 from benchmarks.adapters import RIVALS, adapter, interpreter
 from benchmarks.problems import chosen
 
+if TYPE_CHECKING:
+    from benchmarks.problems import Problem
+
+MEASURED, STAMP = ROOT / "build" / "measured", "stamp.json"
 POOLS = ("QED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -33,7 +38,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--judge",
         action="store_true",
-        help="only work out what the answers should be; kept in build/, so that a quiet machine need not",
+        help="measure nothing: judge what was measured before and is kept in build/, which needs no quiet machine",
     )
     parser.add_argument("--rivals", default=",".join(RIVALS), help="who races")
     return parser.parse_args()
@@ -63,19 +68,40 @@ def main() -> int:
     today = dt.datetime.now(dt.UTC).date().isoformat()
     if asked.only == "parquet":
         return scale_rows(stored, asked.scale, f"{today}, {commit or '-'}")
+    if not asked.judge:
+        for problem in chosen(asked.only):
+            keep(problem, pythons, [today, commit or "-", asked.scale], asked)
     for problem in chosen(asked.only):
-        if asked.judge:
-            prepare(problem, pythons, scale=asked.scale)
-            continue
-        measures = race(problem, pythons, colds=asked.colds, warms=asked.warms, scale=asked.scale)
-        if "ours" not in measures:
-            print(f"{problem.title}: left out, for here qed lacks a library that this row needs")
-            continue
-        row = _record.Row(problem.name, problem.title, today, commit or "-", asked.scale, measures)
-        print("\n".join(_record.details([row])[2:]), flush=True)
-        if asked.scale == 1:
-            _record.save(stored, [row])  # at once: an interrupted run keeps what it measured
+        finish(problem, pythons, stored)
     return 0
+
+
+def keep(problem: Problem, pythons: dict[str, str], stamp: list[Any], asked: argparse.Namespace) -> None:
+    """Measure a row and keep times and answers: all rows are measured before the first is judged, which takes longer."""
+    folder = MEASURED / problem.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    measure(problem, pythons, folder, colds=asked.colds, warms=asked.warms, scale=asked.scale)
+    for part in folder.glob("*.npy"):
+        part.unlink()  # the data, which are made again
+    (folder / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
+
+
+def finish(problem: Problem, pythons: dict[str, str], stored: dict[str, Any]) -> None:
+    """Judge a row that was measured, print it, and put it on the page."""
+    folder = MEASURED / problem.name
+    if not (folder / STAMP).exists():
+        return
+    stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+    measures = judge(problem, pythons, folder, scale=stamp[-1])
+    shutil.rmtree(folder)
+    if "ours" not in measures:
+        print(f"{problem.title}: left out, for here qed lacks a library that this row needs")
+        return
+    row = _record.Row(problem.name, problem.title, *stamp, measures)
+    print("\n".join(_record.details([row])[2:]), flush=True)
+    if row.scale == 1:
+        _record.save(stored, [row])  # at once: an interrupted run keeps what it judged
 
 
 def _versions(rival: str, python: str) -> dict[str, str]:

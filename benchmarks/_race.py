@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from benchmarks.problems import Problem
 
 ROOT = Path(__file__).resolve().parents[1]
+TIMES = "times.json"
 
 
 @dataclass
@@ -61,53 +62,59 @@ class Lane:
 
 
 def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, scale: float) -> dict[str, Measure]:
-    """Measure one problem for all rivals that can solve it."""
+    """Measure one problem for all rivals that can solve it, and judge their answers."""
+    with tempfile.TemporaryDirectory(prefix="qed-bench-") as name:
+        measure(problem, pythons, Path(name), colds=colds, warms=warms, scale=scale)
+        return judge(problem, pythons, Path(name), scale=scale)
+
+
+def measure(problem: Problem, pythons: dict[str, str], folder: Path, *, colds: int, warms: int, scale: float) -> None:
+    """Write the times and the answers of all rivals to a folder."""
     if problem.measure == "process":
-        return race_processes(problem, pythons, runs=max(3, colds))
-    with tempfile.TemporaryDirectory(prefix="qed-bench-") as name:
-        folder = Path(name)
-        data = problem.data(scale)
-        data.save(folder)
-        everybody = pythons
-        if problem.run is not None:
-            pythons = {rival: python for rival, python in pythons.items() if package(rival, problem)}
-        cold: dict[str, list[float]] = {}
-        extra: dict[str, list[int]] = {}
-        lanes: list[Lane] = []
-        for lifetime in range(colds):
-            for rival, python in pythons.items():
-                lane = Lane.open(rival, python, problem, folder)
-                answer = lane.ask("cold")
-                if answer["has"]:
-                    cold.setdefault(rival, []).append(answer["cold"])
-                    extra.setdefault(rival, []).append(answer["extra_bytes"])
-                if answer["has"] and lifetime == colds - 1:
-                    lanes.append(lane)
-                else:
-                    lane.close()
-        warm: dict[str, list[float]] = {lane.rival: [] for lane in lanes}
-        for _ in range(warms):
-            for lane in lanes:
-                warm[lane.rival].append(lane.ask("warm")["warm"])
+        spent = race_processes(problem, pythons, runs=max(3, colds))
+        (folder / TIMES).write_text(json.dumps(spent), encoding="utf-8")
+        return
+    problem.data(scale).save(folder)
+    if problem.run is not None:
+        pythons = {rival: python for rival, python in pythons.items() if package(rival, problem)}
+    cold: dict[str, list[float]] = {}
+    extra: dict[str, list[int]] = {}
+    lanes: list[Lane] = []
+    for lifetime in range(colds):
+        for rival, python in pythons.items():
+            lane = Lane.open(rival, python, problem, folder)
+            answer = lane.ask("cold")
+            if answer["has"]:
+                cold.setdefault(rival, []).append(answer["cold"])
+                extra.setdefault(rival, []).append(answer["extra_bytes"])
+            if answer["has"] and lifetime == colds - 1:
+                lanes.append(lane)
+            else:
+                lane.close()
+    warm: dict[str, list[float]] = {lane.rival: [] for lane in lanes}
+    for _ in range(warms):
         for lane in lanes:
-            lane.close()
-        want = wanted(problem, everybody, data, folder)
-        objectives = {rival: _objective(problem, data, want, folder / f"{rival}.npz") for rival in warm}
-    worse = excesses(objectives, 1.0 if problem.measure in ("score", "workflow") else null_objective(data, problem))
-    return {
-        rival: Measure(
-            statistics.median(cold[rival]), statistics.median(warm[rival]), _median(extra[rival]), worse[rival]
-        )
-        for rival in warm
+            warm[lane.rival].append(lane.ask("warm")["warm"])
+    for lane in lanes:
+        lane.close()
+    times = {
+        rival: (statistics.median(cold[rival]), statistics.median(warm[rival]), _median(extra[rival])) for rival in warm
     }
+    (folder / TIMES).write_text(json.dumps(times), encoding="utf-8")
 
 
-def prepare(problem: Problem, pythons: dict[str, str], *, scale: float) -> None:
-    """Work out what the answers should be, before anything is measured."""
-    with tempfile.TemporaryDirectory(prefix="qed-bench-") as name:
-        data = problem.data(scale)
-        data.save(Path(name))
-        wanted(problem, pythons, data, Path(name))
+def judge(problem: Problem, pythons: dict[str, str], folder: Path, *, scale: float) -> dict[str, Measure]:
+    """Compare the answers in a folder with what they should be."""
+    times = json.loads((folder / TIMES).read_text(encoding="utf-8"))
+    if problem.measure == "process":
+        return {rival: Measure(*each, 0.0) for rival, each in times.items()}
+    data = problem.data(scale)
+    if problem.reference:
+        data.save(folder)  # its lane reads them there
+    want = wanted(problem, pythons, data, folder)
+    objectives = {rival: _objective(problem, data, want, folder / f"{rival}.npz") for rival in times}
+    worse = excesses(objectives, 1.0 if problem.measure in ("score", "workflow") else null_objective(data, problem))
+    return {rival: Measure(*times[rival], worse[rival]) for rival in times}
 
 
 def wanted(problem: Problem, pythons: dict[str, str], data: Any, folder: Path) -> np.ndarray | None:
@@ -142,7 +149,7 @@ def _median(values: list[int]) -> int | None:
     return None if None in values else int(statistics.median(values))
 
 
-def race_processes(problem: Problem, pythons: dict[str, str], *, runs: int) -> dict[str, Measure]:
+def race_processes(problem: Problem, pythons: dict[str, str], *, runs: int) -> dict[str, tuple[float, None, None]]:
     """Time whole processes, from start to exit; all rivals have their bytecode, as installed packages do."""
     compileall.compile_dir(ROOT / "src" / "qed", quiet=2)
     pythons = {rival: python for rival, python in pythons.items() if hasattr(adapter(rival), "estimator")}
@@ -158,4 +165,4 @@ def race_processes(problem: Problem, pythons: dict[str, str], *, runs: int) -> d
             done.check_returncode()
             spent[rival].append(time.perf_counter() - begin)
     # the first run of each fills the disk cache
-    return {rival: Measure(statistics.median(times[1:]), None, None, 0.0) for rival, times in spent.items()}
+    return {rival: (statistics.median(times[1:]), None, None) for rival, times in spent.items()}
