@@ -82,6 +82,7 @@ void run(Kernel&& kernel) {
     }
 }
 
+void bind_boost_parts(nb::module_& module);
 void bind_by_class(nb::module_& module);
 void bind_clusters(nb::module_& module);
 void bind_coordinate(nb::module_& module);

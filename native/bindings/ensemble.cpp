@@ -98,6 +98,20 @@ nb::ndarray<nb::numpy, std::uint32_t> drawn(std::uint64_t seed, Index tree, Inde
     return times.give();
 }
 
+/// Between the bins of each column: midway from the highest value of one to the lowest of the next.
+nb::list cuts_of(const Ranked& x) {
+    nb::list cuts;
+    for (const RankedColumn& column : x.table.info()) {
+        std::vector<double> own;
+        for (Index bin = 0; bin + 1 < column.bins(); ++bin) {
+            const std::uint32_t last = column.last[static_cast<std::size_t>(bin)];
+            own.push_back(RankedColumn::between(column.values[last], column.values[last + 1]));
+        }
+        cuts.append(given(own));
+    }
+    return cuts;
+}
+
 nb::tuple boosted(const Ranked& x, Index classes, const std::tuple<Array, Array, MaybeArray, nb::object>& rows,
                   const MaybeArray& scores,
                   const std::tuple<Index, Index, Index, double, double, Index, std::uint64_t>& rule,
@@ -301,7 +315,7 @@ nb::ndarray<nb::numpy, std::int32_t> leaves_of(const PackedForest& forest, const
 }  // namespace
 
 void bind_ensemble(nb::module_& module) {
-    nb::class_<Ranked>(module, "RankedTable");
+    nb::class_<Ranked>(module, "RankedTable").def("cuts", &cuts_of);
     module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"));
     module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
                arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none(), arg("by_category").none());

@@ -83,6 +83,7 @@ NB_MODULE(QED_MODULE, module) {
         },
         nb::arg("n"));
     module.def("started_threads", &qed::started_threads);
+    bind_boost_parts(module);
     bind_by_class(module);
     bind_clusters(module);
     bind_coordinate(module);

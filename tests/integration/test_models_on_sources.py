@@ -16,18 +16,31 @@ from qed.cluster import KMeans
 from qed.compose import make_pipeline
 from qed.decomposition import PCA
 from qed.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from qed.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from qed.linear_model import (
+    ElasticNet,
+    GroupLasso,
     HuberRegressor,
     Lasso,
     LinearRegression,
     LogisticRegression,
+    MultiTaskElasticNet,
+    MultiTaskLasso,
     PoissonRegressor,
+    QuantileRegressor,
     Ridge,
     RidgeCV,
+    SquareRootLasso,
 )
-from qed.mixture import GaussianMixture
+from qed.mixture import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    GaussianMixtureClassifier,
+    PoissonMixture,
+)
 from qed.model_selection import GridSearchCV, KFold, cross_val_predict, cross_validate
-from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
 from qed.preprocessing import (
     KBinsDiscretizer,
     MaxAbsScaler,
@@ -58,6 +71,7 @@ FRAME = pd.DataFrame(X, columns=NAMES).assign(
 )
 COUNTS = FRAME.assign(**{name: np.floor(FRAME[name] % 4) for name in NAMES})
 CODED = COUNTS.assign(a=COUNTS["a"].where(RNG.random(N) > 0.1))
+BITS = COUNTS.assign(**{name: COUNTS[name] % 2 for name in NAMES})
 GAPS = FRAME.assign(a=FRAME["a"].where(RNG.random(N) > 0.1))
 
 # model, target, table, attributes that must agree to 1e-10
@@ -93,6 +107,13 @@ EXACT = [
     (OrdinalEncoder(encoded_missing_value=-1), None, CODED, ["categories_"]),
     (TargetEncoder(), "number", CODED, ["categories_", "encodings_", "target_mean_"]),
     (TargetEncoder(smooth=3.0), "label", CODED, ["categories_", "encodings_", "target_mean_"]),
+    (PoissonNB(), "label", COUNTS, ["class_log_prior_"]),
+    (BernoulliMixture(2, random_state=0), None, BITS, ["weights_", "lower_bound_"]),
+    (PoissonMixture(2, random_state=0), None, COUNTS, ["weights_", "lower_bound_"]),
+    (CategoricalMixture(2, random_state=0), None, COUNTS, ["weights_", "lower_bound_"]),
+    (GaussianMixtureClassifier(1, random_state=0), "label", FRAME, ["classes_"]),
+    (HistGradientBoostingRegressor(max_iter=5, random_state=0), "number", GAPS, ["baseline_", "train_score_"]),
+    (HistGradientBoostingClassifier(max_iter=5, random_state=0), "label", GAPS, ["baseline_", "train_score_"]),
 ]
 # models without a finite statistic: both are within their certified gap
 ITERATIVE = [
@@ -103,7 +124,19 @@ ITERATIVE = [
     (LinearSVC(), "label"),
     (LinearSVC(loss="hinge"), "label"),
     (LinearSVR(epsilon=0.5), "number"),
+    (ElasticNet(0.1), "number"),
+    (GroupLasso(alpha=0.1, groups=[0, 0, 1, 1]), "number"),
+    (QuantileRegressor(alpha=0.01), "number"),
+    (SquareRootLasso(), "number"),
+    (MultiTaskLasso(0.1), ["number", "count"]),
+    (MultiTaskElasticNet(0.1), ["number", "count"]),
 ]
+
+
+def test_every_model_that_takes_sources_is_compared():
+    takes = {cls for _, cls in qed.all_estimators() if cls._declared_traits.chunks}
+    compared = {type(case[0]) for case in EXACT} | {type(case[0]) for case in ITERATIVE}
+    assert takes <= compared, sorted(cls.__name__ for cls in takes - compared)
 
 
 def source_of(table, target, *, weight=None, cuts=(0, 1, 1, 90, 300), batch_rows=40):
@@ -327,3 +360,53 @@ def test_order_statistics_do_not_depend_on_how_rows_are_cut(cuts, batch_rows, or
     whole, chunked = qed.clone(model).fit(table[columns]), qed.clone(model).fit(source)
     np.testing.assert_array_equal(chunked.center_, whole.center_)
     np.testing.assert_array_equal(chunked.scale_, whole.scale_)
+
+
+MODELS_OF_RANDOM_TABLES = {
+    "ridge": (Ridge(), "number", ["coef_", "intercept_"]),
+    "bayes": (GaussianNB(), "label", ["theta_", "var_"]),
+    "components": (PCA(1), None, ["mean_", "explained_variance_"]),
+    "boosting": (
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=3, random_state=0),
+        "label",
+        ["baseline_"],
+    ),
+    "logistic": (LogisticRegression(), "label", []),
+}
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    cuts=st.lists(st.integers(0, 60), max_size=5),
+    batch_rows=st.sampled_from([1, 5, 1000]),
+    name=st.sampled_from(sorted(MODELS_OF_RANDOM_TABLES)),
+)
+def test_one_chunk_is_many_chunks_is_a_cluster(seed, cuts, batch_rows, name):
+    """Random splits of random tables: the bits of many chunks here and on workers, and the answer of all rows in memory."""
+    model, target, names = MODELS_OF_RANDOM_TABLES[name]
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(np.round(rng.normal(size=(60, 2)) * 10.0 ** rng.integers(-2, 3), 2), columns=["a", "b"])
+    table["label"] = (np.arange(60) % 2).astype(float)
+    table["number"] = table["a"] + rng.normal(size=60)
+    edges = [0, *sorted(cuts), 60]
+    columns = {"features": ["a", "b"], "target": target}
+    source = qed.scan([table[a:b] for a, b in pairwise(edges)], batch_rows=batch_rows, **columns)
+    here = qed.clone(model).fit(source)
+    with qed.executor(two_workers()):
+        there = qed.clone(model).fit(source)
+    y = () if target is None else (table[target].astype(int) if target == "label" else table[target],)
+    whole = qed.clone(model).fit(table[["a", "b"]], *y)
+    for attribute in names:
+        np.testing.assert_array_equal(getattr(here, attribute), getattr(there, attribute))
+        wanted = getattr(whole, attribute)
+        np.testing.assert_allclose(getattr(here, attribute), wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
+    if name == "logistic":
+        np.testing.assert_array_equal(here.coef_, there.coef_)
+        claims = here.certificate_, whole.certificate_
+        near = sum(claim.gap for claim in claims) + 1e-9 * abs(claims[0].objective)
+        assert abs(claims[0].objective - claims[1].objective) <= near
+    if name == "boosting":
+        np.testing.assert_array_equal(here.trees_.value, there.trees_.value)
+        np.testing.assert_array_equal(here.trees_.threshold, whole.trees_.threshold)
+        np.testing.assert_allclose(here.trees_.value, whole.trees_.value, rtol=1e-10, atol=1e-12)

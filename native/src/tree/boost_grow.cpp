@@ -10,14 +10,15 @@
 
 #include "qed/dense/numbers.hpp"
 #include "qed/machine/parallel.hpp"
+#include "qed/tree/boost_part.hpp"
 #include "qed/tree/boost_sums.hpp"
 #include "qed/tree/rows.hpp"
 
 namespace qed {
 namespace {
 
-constexpr Index kRowsOfBlock = Index{1} << 14;  // rows that are parted at a time
 constexpr double kLeastCurvature = 1e-3;        // of a leaf, as scikit-learn has it
+constexpr Index kAny = std::numeric_limits<Index>::max();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Split {
@@ -30,8 +31,9 @@ struct Split {
 };
 
 struct Leaf {
-    Index start = 0, stop = 0, depth = 0;
+    Index depth = 0;
     Index left = -1, right = -1;
+    bool is_inner = false;            ///< otherwise a leaf, even if it has been divided
     Sums sums;
     double low = -kInfinity, high = kInfinity;
     std::uint64_t seed = 0;
@@ -43,49 +45,31 @@ struct Leaf {
 
 class BoostGrower {
   public:
-    BoostGrower(const RankedTable& x, const BoostRows& rows, const BoostSums& sums, const BoostRules& rules,
-                std::uint64_t seed, double* scores)
-        : x_(x),
-          given_(rows),
+    BoostGrower(BoostSource& source, const std::vector<RankedColumn>& info, const BoostRules& rules, std::uint64_t seed)
+        : source_(source),
+          info_(info),
           rules_(rules),
           seed_(seed),
-          scores_(scores),
-          columns_(x.columns()),
-          groups_(blocks_of(x.columns(), kGrouped)),
-          sums_(sums),
-          units_(sums_.units()),
-          rows_{ScratchArray<std::uint32_t>(rows.count), ScratchArray<std::uint32_t>(rows.count)},
-          sides_(rows.count) {
-        for (Index i = 0; i < rows.count; ++i) {
-            rows_[0][i] = static_cast<std::uint32_t>(i);
-        }
-    }
+          columns_(static_cast<Index>(info.size())),
+          groups_(blocks_of(columns_, kGrouped)) {}
 
-    /// `histogram`: that of all rows.
-    BoostTree grow(std::unique_ptr<ScratchArray<Sums>> histogram) {
+    BoostTree grow() {
         Leaf root;
-        root.stop = given_.count;
         root.seed = mixed_bits(seed_);
         root.meets.assign(rules_.groups.size(), 1);
-        root.histogram = std::move(histogram);
-        root.sums = sums_.total();
+        root.histogram = fresh();
+        // limits of values are stated from the sums
+        units_ = source_.start(rules_.monotone != nullptr, root.sums, root.histogram->get()).units;
         leaves_.push_back(std::move(root));
         choose({&leaves_[0]});
-        using Ranked = std::pair<double, Index>;
-        const auto after = [](const Ranked& a, const Ranked& b) {
-            return a.first != b.first ? a.first < b.first : a.second > b.second;
-        };
-        std::priority_queue<Ranked, std::vector<Ranked>, decltype(after)> open(after);
-        const auto offer = [&](Index number) {
-            if (leaves_[at(number)].split.feature >= 0) {
-                open.emplace(leaves_[at(number)].split.gain, number);
-            }
-        };
         offer(0);
-        for (Index count = 1; !open.empty() && (rules_.leaves == 0 || count < rules_.leaves); ++count) {
-            const Index number = open.top().second;
-            open.pop();
-            divide(number, rules_.leaves == 0 || count + 1 < rules_.leaves);
+        for (Index count = 1; !open_.empty() && (rules_.leaves == 0 || count < rules_.leaves); ++count) {
+            const Index number = open_.top().second;
+            if (leaves_[at(number)].left < 0) {
+                divide(next_ones(rules_.leaves == 0 ? kAny : rules_.leaves - count), rules_.leaves == 0 || count + 1 < rules_.leaves);
+            }
+            open_.pop();
+            leaves_[at(number)].is_inner = true;
             offer(leaves_[at(number)].left);
             offer(leaves_[at(number)].right);
         }
@@ -93,13 +77,39 @@ class BoostGrower {
     }
 
   private:
+    using Ranked = std::pair<double, Index>;
+    struct After {
+        bool operator()(const Ranked& a, const Ranked& b) const noexcept {
+            return a.first != b.first ? a.first < b.first : a.second > b.second;
+        }
+    };
+
+    void offer(Index number) {
+        if (leaves_[at(number)].split.feature >= 0) {
+            open_.emplace(leaves_[at(number)].split.gain, number);
+        }
+    }
+
+    /// The next node to divide; with all others that may be among the next `most`, where the source is asked for many.
+    [[nodiscard]] std::vector<Index> next_ones(Index most) const {
+        std::vector<Index> numbers;
+        auto rest = open_;
+        for (const Index limit = source_.asks_together() ? most : 1; !rest.empty() && static_cast<Index>(numbers.size()) < limit;
+             rest.pop()) {
+            if (leaves_[at(rest.top().second)].left < 0) {
+                numbers.push_back(rest.top().second);
+            }
+        }
+        return numbers;
+    }
+
     std::unique_ptr<ScratchArray<Sums>> fresh() {
         if (!spare_.empty()) {
             auto one = std::move(spare_.back());
             spare_.pop_back();
             return one;
         }
-        return std::make_unique<ScratchArray<Sums>>(sums_.size());
+        return std::make_unique<ScratchArray<Sums>>(groups_ * kGrouped * kPlaces);
     }
 
     [[nodiscard]] double value_of(const Sums& sums, double low, double high) const noexcept {
@@ -233,7 +243,7 @@ class BoostGrower {
     void search(const Leaf& leaf, Index column, Split& best) const {
         const Sums* const bins = histogram_of(leaf, column);
         const bool has_missing = units_.count_of(bins[kMissingBin]) > 0;
-        const Index known = x_.column(column).bins();
+        const Index known = info_[at(column)].bins();
         Sums lefts[kPlaces];
         for (int side = 0; side < (has_missing ? 2 : 1); ++side) {
             Sums left = side == 1 ? bins[kMissingBin] : Sums{};
@@ -283,16 +293,11 @@ class BoostGrower {
         return rules_.by_category != nullptr && rules_.by_category[column] != 0;
     }
 
-    /// Deals rows out to both sides, in their order, and searches the children.
-    void divide(Index number, bool goes_on) {
-        const Index middle = part(leaves_[at(number)]);
-        const Leaf& parent = leaves_[at(number)];
-        Leaf children[2];
+    /// What is known of the children of a node before its rows are dealt out.
+    void prepare(const Leaf& parent, Leaf* children) const {
         const Sums left = left_sums(parent);
         for (int side = 0; side < 2; ++side) {
             Leaf& child = children[side];
-            child.start = side == 0 ? parent.start : middle;
-            child.stop = side == 0 ? middle : parent.stop;
             child.depth = parent.depth + 1;
             child.seed = mixed_bits(2 * parent.seed + static_cast<std::uint64_t>(side));
             child.sums = side == 0 ? left : parent.sums - left;
@@ -312,32 +317,52 @@ class BoostGrower {
             (direction > 0 ? children[0].high : children[0].low) = between;
             (direction > 0 ? children[1].low : children[1].high) = between;
         }
-        const bool searches = goes_on && parent.depth + 1 < rules_.depth &&
-                              std::max(units_.count_of(children[0].sums), units_.count_of(children[1].sums)) >=
-                                  2 * rules_.leaf_rows;
-        if (searches) {
-            Leaf& small = children[children[0].stop - children[0].start <= children[1].stop - children[1].start ? 0 : 1];
-            Leaf& large = children[&small == &children[0] ? 1 : 0];
-            small.histogram = fresh();
-            const BoostSums* const own[] = {&sums_};
-            Sums* const to[] = {small.histogram->get()};
-            BoostSums::fill(own, rows_[small.depth % 2].get() + small.start, small.stop - small.start, to);
-            large.histogram = std::move(leaves_[at(number)].histogram);
+    }
+
+    /// Has the rows of nodes dealt out, in their order, and searches the children.
+    void divide(const std::vector<Index>& numbers, bool goes_on) {
+        std::vector<Division> divisions(numbers.size());
+        std::vector<Sums*> histograms(numbers.size(), nullptr);
+        for (std::size_t k = 0; k < numbers.size(); ++k) {
+            Leaf children[2];
+            prepare(leaves_[at(numbers[k])], children);
+            const Index counts[2] = {units_.count_of(children[0].sums), units_.count_of(children[1].sums)};
+            const bool searches = goes_on && children[0].depth < rules_.depth &&
+                                  std::max(counts[0], counts[1]) >= 2 * rules_.leaf_rows;
+            Leaf& parent = leaves_[at(numbers[k])];
+            Division& division = divisions[k];
+            parent.left = division.left = static_cast<Index>(leaves_.size());
+            parent.right = division.right = parent.left + 1;
+            division.node = numbers[k];
+            division.feature = parent.split.feature;
+            meet(parent, division.right_of);
+            division.filled = searches ? (counts[0] <= counts[1] ? division.left : division.right) : -1;
+            if (searches) {
+                Leaf& small = children[counts[0] <= counts[1] ? 0 : 1];
+                Leaf& large = children[&small == &children[0] ? 1 : 0];
+                small.histogram = fresh();
+                histograms[k] = small.histogram->get();
+                large.histogram = std::move(parent.histogram);
+            } else {
+                spare_.push_back(std::move(parent.histogram));
+            }
+            leaves_.push_back(std::move(children[0]));
+            leaves_.push_back(std::move(children[1]));
+        }
+        source_.divide(divisions, histograms);
+        for (const Division& division : divisions) {
+            if (division.filled < 0) {
+                continue;
+            }
+            Leaf& small = leaves_[at(division.filled)];
+            Leaf& large = leaves_[at(division.left + division.right - division.filled)];
             choose({&small, &large});
-            for (Leaf& child : children) {
-                if (child.split.feature < 0) {
-                    spare_.push_back(std::move(child.histogram));
+            for (Leaf* child : {&small, &large}) {
+                if (child->split.feature < 0) {
+                    spare_.push_back(std::move(child->histogram));
                 }
             }
         }
-        Leaf& own = leaves_[at(number)];
-        if (own.histogram != nullptr) {
-            spare_.push_back(std::move(own.histogram));
-        }
-        own.left = static_cast<Index>(leaves_.size());
-        own.right = own.left + 1;
-        leaves_.push_back(std::move(children[0]));
-        leaves_.push_back(std::move(children[1]));
     }
 
     [[nodiscard]] Sums left_sums(const Leaf& leaf) const noexcept {
@@ -357,8 +382,8 @@ class BoostGrower {
         return bin == kMissingBin ? split.missing_left : bin <= split.bin;
     }
 
-    Index part(Leaf& leaf) {
-        std::uint8_t right_of[kPlaces];
+    /// Notes which bins a node has met and where they go, missing values with more rows where it met none.
+    void meet(Leaf& leaf, std::uint8_t* right_of) const {
         const Sums* const bins = histogram_of(leaf, leaf.split.feature);
         for (Index bin = 0; bin < kPlaces; ++bin) {
             right_of[bin] = goes_left(leaf.split, bin) ? 0 : 1;
@@ -366,59 +391,20 @@ class BoostGrower {
                 leaf.known[bin / 32] |= 1U << (bin % 32);
             }
         }
-        const std::uint8_t* const own = x_.bins(leaf.split.feature);
-        const std::uint32_t* const from = rows_[leaf.depth % 2].get();
-        std::uint32_t* const to = rows_[(leaf.depth + 1) % 2].get();
-        const Index count = leaf.stop - leaf.start;
-        const Index blocks = blocks_of(count, kRowsOfBlock);
-        std::vector<Index> lefts(at(blocks), 0);
-        const Effort effort(8.0 * static_cast<double>(count));
-        parallel_for(blocks, [&](Index block) {
-            const Index first = leaf.start + block * kRowsOfBlock;
-            const Index last = std::min(leaf.stop, first + kRowsOfBlock);
-            Index rights = 0;
-            for (Index i = first; i < last; ++i) {
-                const std::uint8_t side = right_of[own[from[i]]];
-                sides_[i] = side;
-                rights += side;
-            }
-            lefts[at(block)] = last - first - rights;
-        });
-        const Index middle = leaf.start + std::accumulate(lefts.begin(), lefts.end(), Index{0});
-        std::vector<Index> first_left(at(blocks), leaf.start), first_right(at(blocks), middle);
-        for (Index block = 1; block < blocks; ++block) {
-            first_left[at(block)] = first_left[at(block - 1)] + lefts[at(block - 1)];
-            first_right[at(block)] = first_right[at(block - 1)] + kRowsOfBlock - lefts[at(block - 1)];
+        if (units_.count_of(bins[kMissingBin]) == 0) {
+            leaf.split.missing_left = 2 * units_.count_of(left_sums(leaf)) > units_.count_of(leaf.sums);
         }
-        parallel_for(blocks, [&](Index block) {
-            Index left = first_left[at(block)];
-            Index right = first_right[at(block)];
-            const Index last = std::min(leaf.stop, leaf.start + (block + 1) * kRowsOfBlock);
-            for (Index i = leaf.start + block * kRowsOfBlock; i < last; ++i) {
-                const auto side = static_cast<Index>(sides_[i]);
-                to[left + side * (right - left)] = from[i];  // no branch: sides are as good as drawn
-                left += 1 - side;
-                right += side;
-            }
-        });
-        const bool met_missing = units_.count_of(bins[kMissingBin]) > 0;
-        if (!met_missing) {
-            const Sums left = left_sums(leaf);
-            leaf.split.missing_left = 2 * units_.count_of(left) > units_.count_of(leaf.sums);
-        }
-        return middle;
     }
 
     BoostTree written() {
         BoostTree tree;
-        tree.leaf.resize(scores_ == nullptr ? at(x_.rows()) : 0);
         std::vector<Index> order{0};
         std::vector<Index> ends;
         while (!order.empty()) {
             const Index number = order.back();
             order.pop_back();
             const Leaf& leaf = leaves_[at(number)];
-            if (leaf.left < 0) {
+            if (!leaf.is_inner) {
                 tree.nodes.feature.push_back(-1);
                 tree.nodes.weight.push_back(static_cast<double>(units_.count_of(leaf.sums)));
                 tree.low.push_back(leaf.low);
@@ -429,7 +415,7 @@ class BoostGrower {
             order.push_back(leaf.right);
             order.push_back(leaf.left);
             const Split& split = leaf.split;
-            const RankedColumn& column = x_.column(split.feature);
+            const RankedColumn& column = info_[at(split.feature)];
             tree.nodes.feature.push_back(static_cast<std::int32_t>(split.feature));
             tree.nodes.missing_left.push_back(split.missing_left ? 1 : 0);
             if (is_by_set(split.feature)) {
@@ -451,72 +437,113 @@ class BoostGrower {
                                                   : RankedColumn::between(column.values[last], column.values[last + 1]));
         }
         tree.nodes.values.resize(ends.size());
-        const Effort effort(4.0 * static_cast<double>(given_.count));
-        parallel_for(static_cast<Index>(ends.size()), [&](Index k) {
-            const Leaf& leaf = leaves_[at(ends[at(k)])];
-            const std::uint32_t* const rows = rows_[leaf.depth % 2].get();
-            double slope = 0.0;
-            double curvature = 0.0;
-            for (Index i = leaf.start; i < leaf.stop; ++i) {
-                slope += given_.slope(rows[i]);
-                curvature += given_.curvature(rows[i]);
-            }
-            const double bend = curvature + rules_.ridge;
-            const double value = rules_.rate * (bend > 0.0 ? std::clamp(-slope / bend, leaf.low, leaf.high) : 0.0);
-            tree.nodes.values[at(k)] = value;
-            for (Index i = leaf.start; i < leaf.stop; ++i) {
-                if (scores_ != nullptr) {
-                    scores_[rows[i] * given_.stride] += value;
-                } else {
-                    tree.leaf[rows[i]] = static_cast<std::int32_t>(k);
-                }
-            }
-        });
+        std::vector<double> slopes(ends.size()), curvatures(ends.size());
+        source_.leaf_sums(ends, slopes.data(), curvatures.data());
+        for (std::size_t k = 0; k < ends.size(); ++k) {
+            const Leaf& leaf = leaves_[at(ends[k])];
+            const double bend = curvatures[k] + rules_.ridge;
+            tree.nodes.values[k] = rules_.rate * (bend > 0.0 ? std::clamp(-slopes[k] / bend, leaf.low, leaf.high) : 0.0);
+        }
+        source_.finish(ends, tree.nodes.values);
         return tree;
     }
 
-    const RankedTable& x_;
-    const BoostRows& given_;
+    BoostSource& source_;
+    const std::vector<RankedColumn>& info_;
     const BoostRules& rules_;
     std::uint64_t seed_;
-    double* scores_;
     Index columns_, groups_;
-    const BoostSums& sums_;
-    const Units& units_;
-    ScratchArray<std::uint32_t> rows_[2];
-    ScratchArray<std::uint8_t> sides_;
+    Units units_;
     std::vector<std::unique_ptr<ScratchArray<Sums>>> spare_;
     std::vector<Leaf> leaves_;
+    std::priority_queue<Ranked, std::vector<Ranked>, After> open_;
+};
+
+/// All rows, in memory here.
+class RowsHere final : public BoostSource {
+  public:
+    /// Without scores it numbers the leaves of rows instead. `fine`: whether limits of values are stated from the sums.
+    RowsHere(const RankedTable& x, const BoostRows& rows, bool fine, double* scores, std::int32_t* leaf)
+        : words_(2 * rows.count), order_(2 * rows.count), root_(x.view().places()), scores_(scores), leaf_(leaf) {
+        arrays_ = {x.view(), rows, words_.get(), {order_.get(), order_.get() + rows.count}};
+        scale_ = scale_of(extent_of(rows), rows.counts != nullptr, fine);
+        total_ = part_.start(arrays_, scale_);
+    }
+    [[nodiscard]] BoostSums sums() const { return part_.sums(arrays_); }
+    /// Room for the histogram of all rows, which is filled by whoever makes this, for several classes together.
+    [[nodiscard]] Sums* root() const noexcept { return root_.get(); }
+
+    BoostScale start(bool /*fine*/, Sums& total, Sums* histogram) override {
+        total = total_;
+        std::copy_n(root_.get(), arrays_.bins.places(), histogram);
+        return scale_;
+    }
+    void divide(const std::vector<Division>& divisions, const std::vector<Sums*>& histograms) override {
+        for (std::size_t k = 0; k < divisions.size(); ++k) {
+            part_.divide(arrays_, divisions[k], histograms[k]);
+        }
+    }
+    void leaf_sums(const std::vector<Index>& nodes, double* slopes, double* curvatures) override {
+        part_.leaf_sums(arrays_, nodes, slopes, curvatures);
+    }
+    void finish(const std::vector<Index>& leaves, const std::vector<double>& values) override {
+        if (scores_ != nullptr) {
+            part_.add(arrays_, leaves, values.data(), scores_, arrays_.given.stride);
+        } else {
+            part_.mark(arrays_, leaves, leaf_);
+        }
+    }
+    [[nodiscard]] bool asks_together() const noexcept override { return false; }
+
+  private:
+    ScratchArray<std::int64_t> words_;
+    ScratchArray<std::uint32_t> order_;
+    ScratchArray<Sums> root_;
+    BoostArrays arrays_{};
+    BoostPart part_;
+    BoostScale scale_;
+    Sums total_;
+    double* scores_;
+    std::int32_t* leaf_;
 };
 
 }  // namespace
 
+BoostTree grow_tree(BoostSource& source, const std::vector<RankedColumn>& columns, const BoostRules& rules,
+                    std::uint64_t seed) {
+    return BoostGrower(source, columns, rules, seed).grow();
+}
+
 std::vector<BoostTree> grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules,
                                     double* scores) {
-    std::vector<BoostTree> trees;
+    std::vector<BoostTree> trees(at(rows.stride));
     for (Index first = 0; first < rows.stride; first += kWordsTogether) {
         const Index many = std::min(kWordsTogether, rows.stride - first);
-        std::vector<BoostRows> own(at(many), rows);
-        std::vector<std::unique_ptr<BoostSums>> sums;
+        std::vector<std::vector<std::int32_t>> leaves(at(many));
+        std::vector<std::unique_ptr<RowsHere>> here;
+        std::vector<BoostSums> sums;
         std::vector<const BoostSums*> classes;
-        std::vector<std::unique_ptr<ScratchArray<Sums>>> roots;
         std::vector<Sums*> histograms;
         for (Index k = 0; k < many; ++k) {
-            own[at(k)].slopes += first + k;
-            own[at(k)].curvatures += first + k;
-            // limits of values are stated from sums: to all digits, where there are any
-            sums.push_back(std::make_unique<BoostSums>(x, own[at(k)], rules.monotone != nullptr));
-            classes.push_back(sums.back().get());
-            roots.push_back(std::make_unique<ScratchArray<Sums>>(sums.back()->size()));
-            histograms.push_back(roots.back()->get());
+            BoostRows own = rows;
+            own.slopes += first + k;
+            own.curvatures += first + k;
+            leaves[at(k)].resize(scores == nullptr ? at(rows.count) : 0);
+            here.push_back(std::make_unique<RowsHere>(x, own, rules.monotone != nullptr,
+                                                      scores == nullptr ? nullptr : scores + first + k,
+                                                      leaves[at(k)].data()));
+            sums.push_back(here.back()->sums());
+            histograms.push_back(here.back()->root());
+        }
+        for (const BoostSums& one : sums) {
+            classes.push_back(&one);
         }
         BoostSums::fill(classes, nullptr, rows.count, histograms.data());  // at the root all classes have the same rows
-        trees.resize(at(first + many));
         const auto grow = [&](Index k) {
             const Index number = first + k;
-            BoostGrower grower(x, own[at(k)], *sums[at(k)], rules, rules.seed + static_cast<std::uint64_t>(number),
-                               scores == nullptr ? nullptr : scores + number);
-            trees[at(number)] = grower.grow(std::move(roots[at(k)]));
+            trees[at(number)] =
+                grow_tree(*here[at(k)], x.info(), rules, rules.seed + static_cast<std::uint64_t>(number));
+            trees[at(number)].leaf = std::move(leaves[at(k)]);
         };
         const Index shared = many - many % thread_count();  // trees that keep all threads busy, one each
         parallel_for(shared, grow);

@@ -34,21 +34,6 @@ int exponent_of(double number) noexcept {
     return exponent;
 }
 
-/// What the scale depends on.
-struct Extent {
-    double slopes = 0.0, squares = 0.0, curvatures = 0.0, largest = 0.0, steepest = 0.0;
-    Index count = 0;
-
-    void add(const Extent& other) noexcept {
-        slopes += other.slopes;
-        squares += other.squares;
-        curvatures += other.curvatures;
-        largest = std::max(largest, other.largest);
-        steepest = std::max(steepest, other.steepest);
-        count += other.count;
-    }
-};
-
 template <class Work>
 void for_rows(const BoostRows& given, const Work& work) {
     parallel_for(blocks_of(given.count, kRowsOfScale), [&](Index block) {
@@ -98,16 +83,19 @@ constexpr std::array<std::array<Add, kGrouped>, 4> kAdders = {adders<1>(kColumnN
 
 }  // namespace
 
-BoostSums::BoostSums(const RankedTable& x, const BoostRows& rows, bool fine)
-    : x_(x), groups_(blocks_of(x.columns(), kGrouped)) {
-    scale(rows, fine);
+void BoostExtent::add(const BoostExtent& other) noexcept {
+    slopes += other.slopes;
+    squares += other.squares;
+    curvatures += other.curvatures;
+    largest = std::max(largest, other.largest);
+    steepest = std::max(steepest, other.steepest);
+    count += other.count;
 }
 
-/// Powers of two scale slopes and curvatures: by their largest ones where few bits do, by their sums otherwise.
-void BoostSums::scale(const BoostRows& given, bool fine) {
-    std::vector<Extent> parts(at(blocks_of(given.count, kRowsOfScale)));
+BoostExtent extent_of(const BoostRows& given) {
+    std::vector<BoostExtent> parts(at(blocks_of(given.count, kRowsOfScale)));
     for_rows(given, [&](Index block, Index row, Index times) {
-        Extent& own = parts[at(block)];
+        BoostExtent& own = parts[at(block)];
         const auto many = static_cast<double>(times);
         const double slope = std::abs(given.slope(row));
         const double curvature = given.curvature(row);
@@ -118,55 +106,57 @@ void BoostSums::scale(const BoostRows& given, bool fine) {
         own.steepest = std::max(own.steepest, curvature / many);
         own.count += times;
     });
-    Extent all;
-    for (const Extent& own : parts) {
+    BoostExtent all;
+    for (const BoostExtent& own : parts) {
         all.add(own);
     }
+    return all;
+}
+
+BoostScale scale_of(const BoostExtent& all, bool has_counts, bool fine) {
     const int up = kSlopeBits - exponent_of(all.largest);
     const int up_curvature = kCurvatureBits - exponent_of(all.steepest);
     const auto count = static_cast<double>(all.count);
     const double typical = std::ldexp(std::sqrt(all.squares / count), up);
     const double typical_curvature = std::ldexp(all.curvatures / count, up_curvature);
-    const bool is_coarse = !fine && all.count <= kMostCounted && typical >= kTypicalSlope &&
-                           typical_curvature >= kTypicalCurvature;
-    units_.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all.count)));
-    is_packed_ = is_coarse && given.counts == nullptr;
-    words_ = std::make_unique<ScratchArray<Word>>(x_.rows() * (is_packed_ ? 1 : 2));
-    if (is_coarse) {
-        units_.slope = std::ldexp(1.0, -up);
-        units_.curvature = std::ldexp(1.0, -up_curvature);
-        round(given, (1 << kSlopeBits) - 1, (1 << kCurvatureBits) - 1);
-    } else {
-        units_.slope = std::ldexp(1.0, exponent_of(all.slopes) - 61);
-        units_.curvature = std::ldexp(1.0, exponent_of(all.curvatures) + units_.count_bits - 61);
-        round(given, 0x1p61, 0x1p61);
-    }
+    BoostScale scale;
+    scale.is_coarse = !fine && all.count <= kMostCounted && typical >= kTypicalSlope &&
+                      typical_curvature >= kTypicalCurvature;
+    scale.is_packed = scale.is_coarse && !has_counts;
+    scale.units.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all.count)));
+    scale.units.slope = std::ldexp(1.0, scale.is_coarse ? -up : exponent_of(all.slopes) - 61);
+    scale.units.curvature =
+        std::ldexp(1.0, scale.is_coarse ? -up_curvature : exponent_of(all.curvatures) + scale.units.count_bits - 61);
+    return scale;
 }
 
-/// Rounds to whole numbers, of at most the given sizes; a row that counts several times is rounded as one of them.
-void BoostSums::round(const BoostRows& given, double slope, double curvature) {
-    const double times = 1.0 / units_.slope;
-    const double times_curvature = 1.0 / units_.curvature;
-    const bool is_coarse = slope < 0x1p61;
-    Word* const words = words_->get();
+/// Whole numbers of at most the sizes of the scale; a row that counts several times is rounded as one of them.
+Sums BoostSums::round(const BoostRows& given) const {
+    const double slope = scale_.is_coarse ? (1 << kSlopeBits) - 1 : 0x1p61;
+    const double curvature = scale_.is_coarse ? (1 << kCurvatureBits) - 1 : 0x1p61;
+    const double times = 1.0 / scale_.units.slope;
+    const double times_curvature = 1.0 / scale_.units.curvature;
+    const int bits = scale_.units.count_bits;
     std::vector<Sums> parts(at(blocks_of(given.count, kRowsOfScale)));
     for_rows(given, [&](Index block, Index row, Index many) {
-        const Index share = is_coarse ? many : 1;
+        const Index share = scale_.is_coarse ? many : 1;
         const double own = given.slope(row) / static_cast<double>(share) * times;
         const double bend = given.curvature(row) / static_cast<double>(share) * times_curvature;
         const Word rounded = share * static_cast<Word>(std::nearbyint(std::clamp(own, -slope, slope)));
         const Word curved = share * static_cast<Word>(std::nearbyint(std::min(bend, curvature)));
-        if (is_packed_) {
-            words[row] = (rounded << kRestField) + (curved << kCountField) + 1;
+        if (scale_.is_packed) {
+            words_[row] = (rounded << kRestField) + (curved << kCountField) + 1;
         } else {
-            words[2 * row] = rounded;
-            words[2 * row + 1] = (curved << units_.count_bits) + many;
+            words_[2 * row] = rounded;
+            words_[2 * row + 1] = (curved << bits) + many;
         }
-        parts[at(block)] += Sums{rounded, (curved << units_.count_bits) + many};
+        parts[at(block)] += Sums{rounded, (curved << bits) + many};
     });
+    Sums total;
     for (const Sums& own : parts) {
-        total_ += own;
+        total += own;
     }
+    return total;
 }
 
 /// Classes whose words are added together, at the same bins.
@@ -188,7 +178,7 @@ void BoostSums::fill(std::span<const BoostSums* const> classes, const std::uint3
         std::size_t many = 0;
         while (many < classes.size() && own.width + classes[many]->width() <= kWordsTogether) {
             own.width += classes[many]->width();
-            own.is_packed = own.is_packed || classes[many]->is_packed_;
+            own.is_packed = own.is_packed || classes[many]->scale_.is_packed;
             ++many;
         }
         own.classes = classes.first(many);
@@ -202,9 +192,9 @@ void BoostSums::fill(std::span<const BoostSums* const> classes, const std::uint3
 void BoostSums::fill(const Together& own, const std::uint32_t* rows, Index count, Sums* const* histograms) {
     const BoostSums& first = *own.classes[0];
     const Index groups = first.groups_;
-    const Index size = first.size();
+    const Index size = first.x_.places();
     const auto classes = static_cast<Index>(own.classes.size());
-    const Effort effort(static_cast<double>(count) * static_cast<double>(first.x_.columns() * classes));
+    const Effort effort(static_cast<double>(count) * static_cast<double>(first.x_.columns * classes));
     const Index parts = std::min<Index>(thread_count(), count / kRowsOfPart);
     if (parts < 2) {
         const Index shares = std::min<Index>(thread_count(), groups);
@@ -239,7 +229,7 @@ void BoostSums::gather(const Together& own, const std::uint32_t* rows, Index fro
     Index slot = 0;
     for (const BoostSums* const one : own.classes) {
         const Index width = one->width();
-        const Word* const words = one->words_->get();
+        const Word* const words = one->words_;
         for (Index i = 0; i < count; ++i) {
             const Index row = rows != nullptr ? static_cast<Index>(rows[from + i]) : from + i;
             for (Index k = 0; k < width; ++k) {
@@ -259,7 +249,7 @@ void BoostSums::gather(const Together& own, const std::uint32_t* rows, Index fro
 /// block needs is fetched once for all groups.
 void BoostSums::add_rows(const Together& own, const std::uint32_t* rows, Index first, Index last, Index group,
                          Index end, Sums* const* histograms) {
-    const RankedTable& x = own.classes[0]->x_;
+    const BinsView& x = own.classes[0]->x_;
     const Index step = x.row_step();
     const Index slots = own.slots();
     const Index places = (end - group) * kGrouped * kPlaces;
@@ -275,19 +265,19 @@ void BoostSums::add_rows(const Together& own, const std::uint32_t* rows, Index f
     for (Index from = first; from < last; from += kRowsOfBlock) {
         const Index count = std::min(last - from, kRowsOfBlock);
         for (Index i = from + kRowsAhead; rows != nullptr && i < std::min(last, from + count + kRowsAhead); ++i) {
-            __builtin_prefetch(x.bins_by_row() + static_cast<Index>(rows[i]) * step);
+            __builtin_prefetch(x.by_row + static_cast<Index>(rows[i]) * step);
             for (const BoostSums* const one : own.classes) {
-                __builtin_prefetch(one->words_->get() + static_cast<Index>(rows[i]) * one->width());
+                __builtin_prefetch(one->words_ + static_cast<Index>(rows[i]) * one->width());
             }
         }
-        const Word* words = own.classes[0]->words_->get() + own.width * from;
+        const Word* words = own.classes[0]->words_ + own.width * from;
         if (rows != nullptr || own.classes.size() > 1) {
             gather(own, rows, from, count, gathered.get());
             words = gathered.get();
         }
-        const std::uint8_t* const bins = x.bins_by_row() + (rows != nullptr ? 0 : from * step);
+        const std::uint8_t* const bins = x.by_row + (rows != nullptr ? 0 : from * step);
         for (Index g = group; g < end; ++g) {
-            const auto columns = static_cast<std::size_t>(std::min(kGrouped, x.columns() - g * kGrouped));
+            const auto columns = static_cast<std::size_t>(std::min(kGrouped, x.columns - g * kGrouped));
             kAdders[at(own.slots_log)][columns - 1](bins + g * kGrouped, step, rows != nullptr ? rows + from : nullptr,
                                                     count, words, to + (g - group) * kGrouped * kPlaces * slots);
         }
@@ -307,7 +297,7 @@ void BoostSums::add_rows(const Together& own, const std::uint32_t* rows, Index f
 
 /// Adds sums of the words of rows, `slots` apart, to a histogram.
 void BoostSums::take(const Word* added, Index slots, Index count, Sums* histogram) const noexcept {
-    if (!is_packed_) {
+    if (!scale_.is_packed) {
         for (Index place = 0; place < count; ++place) {
             histogram[place] += Sums{added[place * slots], added[place * slots + 1]};
         }
@@ -316,7 +306,7 @@ void BoostSums::take(const Word* added, Index slots, Index count, Sums* histogra
     for (Index place = 0; place < count; ++place) {
         const Word word = added[place * slots];
         histogram[place].slope += word >> kRestField;
-        histogram[place].rest += (((word >> kCountField) & ((Word{1} << kCurvatureField) - 1)) << units_.count_bits) +
+        histogram[place].rest += (((word >> kCountField) & ((Word{1} << kCurvatureField) - 1)) << scale_.units.count_bits) +
                                  (word & ((Word{1} << kCountField) - 1));
     }
 }

@@ -1181,6 +1181,9 @@ def shapley_values(
 class RankedTable:
     """Columns of a table as bins, with ranks where asked for; or as values."""
 
+    def cuts(self) -> list[Vector]:
+        """Return, for each column, midway points between its bins, one fewer than there are bins."""
+
 def rank_table(X: Table, s: Vector | None, most: int, keeps: str) -> RankedTable:
     """Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
 
@@ -1223,6 +1226,74 @@ def grow_forest(
 
 def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | None) -> NDArray[np.uint32]:
     """Return how often each row is drawn for a tree; ``cumulated`` weights, or None for equal ones."""
+
+_BoostScale: TypeAlias = tuple[float, float, int, bool, bool]
+_BoostArrays: TypeAlias = tuple[
+    Any, ...
+]  # bins by column and by row, columns, slopes, curvatures, class and classes, s, counts, words, order
+_BoostedTree: TypeAlias = tuple[
+    NDArray[np.int32],
+    Vector,
+    NDArray[np.uint8],
+    Vector,
+    Vector,
+    NDArray[np.int64],
+    NDArray[np.uint32],
+    Vector,
+    Vector,
+    NDArray[np.int32],
+]
+
+class BoostPart:
+    """Some rows of a boosted fit, dealt out to the nodes of the tree that grows; arrays of rows are given to each call."""
+
+    def __init__(self) -> None: ...
+    def start(self, arrays: _BoostArrays, scale: _BoostScale) -> tuple[tuple[int, int], NDArray[np.int64]]:
+        """Round slopes and curvatures, put all rows into node 0; return their sum and the histogram."""
+
+    def divide(
+        self, arrays: _BoostArrays, divisions: NDArray[np.int64], right_of: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """Divide nodes (node, left, right, child whose histogram is wanted or -1, feature); return histograms."""
+
+    def leaf_sums(self, arrays: _BoostArrays, nodes: list[int]) -> Matrix:
+        """Return sums of slopes and of curvatures over the rows of nodes, (2, nodes)."""
+
+    def add(self, arrays: _BoostArrays, nodes: list[int], values: Vector, scores: Vector) -> None:
+        """Add values of nodes to the scores of their rows."""
+
+    def mark(self, arrays: _BoostArrays, nodes: list[int]) -> NDArray[np.int32]:
+        """Return, for each row, the place of its node in the list."""
+
+def boost_extent(
+    slopes: Vector, curvatures: Vector, which: tuple[int, int], s: Vector | None, counts: NDArray[np.uint32] | None
+) -> Vector:
+    """Return what the scale of one class of several depends on: sums of slopes, squares, curvatures; largest of both; rows."""
+
+def boost_scale(extent: tuple[float, float, float, float, float, float], has_counts: bool, fine: bool) -> _BoostScale:
+    """Return how slopes and curvatures of that extent become whole numbers; ``fine``: of 61 bits in any case."""
+
+def grow_from(
+    source: Any,
+    bins: list[tuple[Vector, NDArray[np.uint32]]],
+    rule: tuple[int, int, int, float, float, int, int],
+    monotone: NDArray[np.int8] | None,
+    by_category: NDArray[np.uint8] | None,
+    groups: list[list[int]],
+) -> _BoostedTree:
+    """Grow a tree from histograms that ``source`` is asked for: start, divide, leaf_sums, finish."""
+
+def bin_chunk(
+    X: Matrix,
+    cuts: Vector,
+    ends: NDArray[np.int64],
+    by_column: NDArray[np.uint8],
+    by_row: NDArray[np.uint8],
+    first: int,
+    low: Vector,
+    high: Vector,
+) -> None:
+    """Write the bins of rows from row ``first`` on, by column and by row; widen the lowest and highest values of bins."""
 
 def grow_boosted(
     x: RankedTable,

@@ -13,6 +13,7 @@ declares ``chunks`` is given the source itself as X, and looks at its values on 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -197,9 +198,18 @@ def source_targets(source: Any, *, labels: bool) -> tuple[Array, Array | None]:
     """
     parts = list(source.targets())
     target = np.concatenate([part for part, _ in parts])
+    if not np.isfinite(target).all():
+        _name_target(source)
     weight = None if parts[0][1] is None else np.concatenate([part for _, part in parts])
     target = target[:, 0] if target.shape[1] == 1 else target
     return target.astype(np.int64) if labels and np.all(target == np.rint(target)) else target, weight
+
+
+def _name_target(source: Any) -> None:
+    """Raise the error of the first target that is NaN or infinite, which names its file and row."""
+    for chunk in source.chunks():
+        if not np.isfinite(chunk.y).all():
+            replace(chunk, X=np.zeros((chunk.n_rows, chunk.n_features))).require_finite()
 
 
 def is_source(X: Any) -> bool:

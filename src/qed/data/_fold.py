@@ -59,8 +59,11 @@ class Stopped(Unfinished, StopFit):
     """A callback asked to stop a fold: a StopFit that carries the statistic so far."""
 
 
-class Lost(Unfinished, ClusterLost):
-    """The cluster went away during a fold: a ClusterLost that carries the statistic so far."""
+class Lost(Unfinished, ClusterLost, KeyboardInterrupt):
+    """The cluster went away during a fold: a ClusterLost that carries the statistic so far.
+
+    It interrupts a fit as Ctrl-C does: the fit stores its model so far, and raises.
+    """
 
     def __init__(self, statistic: Any = None, chunks: int = 0, rows: int = 0, words: str = "") -> None:
         super().__init__(statistic, chunks, rows)

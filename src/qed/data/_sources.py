@@ -238,7 +238,12 @@ class Marked(Readable):
 
 
 def _joined(chunk: Chunk) -> Chunk:
-    return chunk if chunk.y is None else replace(chunk, X=np.hstack([chunk.X, chunk.y]), y=None)
+    if chunk.y is None:
+        return chunk
+    origin = chunk.origin
+    if origin is not None:
+        origin = replace(origin, names=(*origin.names, *origin.targets) if origin.names else (), targets=())
+    return replace(chunk, X=np.hstack([chunk.X, chunk.y]), y=None, origin=origin)
 
 
 class ArraySource(Readable):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from qed.certificates import StagedCertificate
 from qed.core import Array, Estimator, FitData, InvalidData, InvalidParameter, fitted, generator
 from qed.core._events import Progress, guard
+from qed.core._validation import is_source
+from qed.data._selected import selected
 from qed.ensemble import _kernels
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from qed.ensemble._boost_losses import BoostLoss
 
@@ -30,16 +32,62 @@ class BoostData(NamedTuple):
     strata: Array | None  # classes, of which validation rows are drawn alike
 
     def rows(self, at: Array) -> BoostData:
-        """Return some of the rows."""
+        """Return some of the rows, whose numbers rise."""
+        X = selected(self.X, at) if is_source(self.X) else self.X[at]
         counts = None if self.counts is None else self.counts[at]
-        return BoostData(self.X[at], self.y[at], self.s[at], counts, None if self.strata is None else self.strata[at])
+        return BoostData(X, self.y[at], self.s[at], counts, None if self.strata is None else self.strata[at])
 
 
-class GrownRound(NamedTuple):
-    """The trees of a round, one for each class, whose values are what they add to scores, and the scores then."""
+class Scored(Protocol):
+    """Rows and their scores after the rounds so far, wherever they are."""
 
-    trees: list[TreeEnsemble]
-    scores: Array
+    n_rows: int
+
+    def begin(self, baseline: Array) -> None:
+        """Put the scores at the constant."""
+        ...
+
+    def look(self) -> float:
+        """Return the mean loss at the scores, and note what the next round starts from."""
+        ...
+
+    def add(self, trees: list[TreeEnsemble]) -> None:
+        """Add the trees of a round to the scores, one for each class."""
+        ...
+
+    def go_through(self, trees: TreeEnsemble) -> Iterator[None]:
+        """Add the trees of earlier rounds, round after round."""
+        ...
+
+
+class RowScores:
+    """Rows in memory, with scores, and with values, slopes and curvatures of the loss there."""
+
+    def __init__(self, data: BoostData, loss: BoostLoss, start: Callable[[Any, Array], Array]) -> None:
+        self.X, self.y, self.s, self.loss = data.X, np.ascontiguousarray(data.y), data.s, loss
+        self.is_plain = bool((self.s == 1).all())
+        self.n_rows, self._start = len(self.y), start
+
+    def begin(self, baseline: Array) -> None:
+        """Put the scores at the constant."""
+        self.scores = np.array(self._start(self.X, baseline))
+
+    def look(self) -> float:
+        """Return the mean loss, and note values, slopes and curvatures."""
+        self.value, self.slope, self.bend = self.loss.curve(self.scores, self.y)
+        return float(self.value.mean() if self.is_plain else self.s @ self.value / self.s.sum())
+
+    def add(self, trees: list[TreeEnsemble]) -> None:
+        """Add the trees of a round, one for each class."""
+        for c, tree in enumerate(trees):
+            self.scores[:, c] += tree.add_up(self.X, tree.numbers)[:, 0]
+
+    def go_through(self, trees: TreeEnsemble) -> Iterator[None]:
+        """Add the trees of earlier rounds, round after round."""
+        k, leaves = self.scores.shape[1], _kernels.leaves_of(trees.packed, self.X)
+        for first in range(0, len(trees), k):
+            self.scores = self.scores + trees.numbers[leaves[:, first : first + k], 0]
+            yield
 
 
 def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
@@ -85,7 +133,9 @@ class BoostedSum(Estimator, allow_nan=True):
 
     # -- fitting ---------------------------------------------------------------------------------------
 
-    def _start(self, data: BoostData, k: int, held: Any, *, warm: bool, stops: bool) -> tuple[BoostData, Any, bool]:
+    def _start(
+        self, data: BoostData, k: int, held: BoostData | None, *, warm: bool, stops: bool
+    ) -> tuple[BoostData, BoostData | None, bool]:
         """Draw the seed, unless an earlier fit goes on; part rows that trees learn from and rows that stop them."""
         warm = warm and bool(self.warm_start) and "trees_" in self.__dict__ and self.n_trees_per_iteration_ == k  # type: ignore[attr-defined]
         if not warm:
@@ -95,7 +145,7 @@ class BoostedSum(Estimator, allow_nan=True):
         if not stops or held is not None or size is None:
             return data, held if stops else None, warm
         train, kept = validation_rows(self.seed_, len(data.y), size, data.strata)
-        return data.rows(train), tuple(data.rows(kept)[:3]), warm
+        return data.rows(train), data.rows(kept), warm
 
     # -- asking ----------------------------------------------------------------------------------------
 
@@ -125,44 +175,35 @@ class BoostedSum(Estimator, allow_nan=True):
         s = s if factor is None else s * factor
         if not (np.isfinite(s.sum()) and s.sum() > 0):
             raise InvalidData("No row has a positive weight, or weights overflow. Give some rows a weight.")
-        used = s > 0
-        if used.all():
-            return BoostData(data.X, y, s, counts, strata)
-        return BoostData(
-            data.X[used],
-            y[used],
-            s[used],
-            None if counts is None else counts[used],
-            None if strata is None else strata[used],
-        )
+        rows = BoostData(data.X, y, s, counts, strata)
+        return rows if (s > 0).all() else rows.rows(np.flatnonzero(s > 0))
 
 
 class Rounds:
-    """The state of a fit between two rounds; ``grow`` returns the next one."""
+    """The state of a fit between two rounds; ``grow`` adds the trees of the next one to the scores, and returns them."""
 
     def __init__(
         self,
         model: BoostedSum,
         loss: BoostLoss,
-        data: BoostData,
+        rows: Any,
         baseline: Array,
-        judge: Any,
-        grow: Callable[[Rounds], GrownRound],
+        judge: Scored | None,
+        grow: Callable[[Rounds], list[TreeEnsemble]],
     ) -> None:
         self.model, self.loss, self.k, self.grow = model, loss, len(baseline), grow
-        self.X, self.y, self.s = data.X, np.ascontiguousarray(data.y), data.s
-        self.is_plain = bool((self.s == 1).all())
-        self.judge, self.baseline = judge, baseline
-        self.scores = self._start(self.X)
+        self.rows, self.judge, self.baseline = rows, judge, baseline
         self.parts: list[TreeEnsemble] = []
+        self._begin()
+
+    def _begin(self) -> None:
         self.count = 0
         self.losses: list[float] = []
         self.judged: list[float] = []
-        self.held = None if judge is None else self._start(judge[0])
+        for one in (self.rows, self.judge):
+            if one is not None:
+                one.begin(self.baseline)
         self._look()
-
-    def _start(self, rows: Any) -> Array:
-        return np.array(self.model._start_scores(rows, self.baseline))  # noqa: SLF001
 
     def resume(self, trees: TreeEnsemble, baseline: Array, most: int, name: str) -> None:
         """Go on from the trees of an earlier fit."""
@@ -171,32 +212,25 @@ class Rounds:
                 f"{name}={most} must be larger than or equal to n_iter_={len(trees) // self.k} when"
                 " warm_start=True. Ask for more rounds, or set warm_start=False."
             )
-        self.parts, self.count = [trees], len(trees) // self.k
-        self.baseline = baseline
-        self.losses, self.judged = [], []
-        steps = _kernels.leaves_of(trees.packed, self.X)
-        held = None if self.judge is None else _kernels.leaves_of(trees.packed, self.judge[0])
-        self.scores = self._start(self.X)
-        self.held = None if self.judge is None else self._start(self.judge[0])
-        self._look()
-        for first in range(0, len(trees), self.k):
-            self.scores = self.scores + trees.numbers[steps[:, first : first + self.k], 0]
+        self.parts, self.baseline = [trees], baseline
+        self._begin()
+        held = None if self.judge is None else self.judge.go_through(trees)
+        for _ in self.rows.go_through(trees):
             if held is not None:
-                self.held = self.held + trees.numbers[held[:, first : first + self.k], 0]
+                next(held)
+            self.count += 1
             self._look()
 
     def _look(self) -> None:
         """Note the losses, and what the next round starts from."""
-        self.value, self.slope, self.bend = self.loss.curve(self.scores, self.y)
-        self.losses.append(float(self.value.mean() if self.is_plain else self.s @ self.value / self.s.sum()))
+        self.losses.append(self.rows.look())
         if not np.isfinite(self.losses[-1]):
             raise InvalidData(
                 f"The loss of {type(self.model).__name__} is no longer finite after {self.count} rounds: the targets are too large,"
                 " or learning_rate is. Divide the targets by a constant, or lower learning_rate."
             )
-        if self.judge is not None and self.held is not None:
-            own = self.loss.curve(self.held, np.ascontiguousarray(self.judge[1]))[0]
-            self.judged.append(float(self.judge[2] @ own / self.judge[2].sum()))
+        if self.judge is not None:
+            self.judged.append(self.judge.look())
 
     def run(self, limit: int, is_done: Callable[[], bool]) -> None:
         """Add rounds up to a number of them, until one says that it was the last; keep them if Ctrl-C comes."""
@@ -210,11 +244,10 @@ class Rounds:
 
     def one_more(self) -> None:
         """Add the trees of a round, all from the same scores."""
-        trees, self.scores = self.grow(self)
-        for c, tree in enumerate(trees):
-            if self.held is not None and self.judge is not None:
-                self.held[:, c] += tree.add_up(self.judge[0], tree.numbers)[:, 0]
-            self.parts.append(tree)
+        trees = self.grow(self)
+        if self.judge is not None:
+            self.judge.add(trees)
+        self.parts.extend(trees)
         self.count += 1
         self._look()
 
@@ -230,7 +263,7 @@ class Rounds:
         losses = np.array(self.losses[: self.count + 1])
         model.validation_score_ = -np.array(self.judged[: self.count + 1])
         rises = int(np.count_nonzero(np.diff(losses) > RISE * np.abs(losses[:-1])))
-        model.certificate_ = StagedCertificate(losses, len(self.y), model.trees_.n_leaves, rises)
+        model.certificate_ = StagedCertificate(losses, self.rows.n_rows, model.trees_.n_leaves, rises)
 
 
 def validation_rows(seed: int, n_rows: int, size: float, strata: Array | None) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from qed.core._memory import require_memory
 from qed.core._parts import accepts_weight, models_with
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
-from qed.ensemble._boosting import BoostData, BoostedSum, GrownRound, Rounds
+from qed.ensemble._boosting import BoostData, BoostedSum, Rounds, RowScores
 from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
 from qed.tree._grow import LEAST, as_tree, growth_limits, require_range
 from qed.tree._kernels import Targets, grow_sorted, sort_table
@@ -161,7 +161,7 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
         k: int,
         *,
         warm: bool,
-        held: tuple[Any, Any, Any] | None,
+        held: BoostData | None,
         monitor: Callable[..., Any] | None,
     ) -> None:
         n_rows, n_columns = data.X.shape
@@ -174,7 +174,10 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
         steps = ExactSteps(self, rows)
         if not warm:
             self._fit_init(rows, k)
-        rounds = Rounds(self, loss, rows, self._constant(loss, rows, k), judge, steps.grow)
+        scored, held_scores = (
+            None if own is None else RowScores(own, loss, self._start_scores) for own in (rows, judge)
+        )
+        rounds = Rounds(self, loss, scored, self._constant(loss, rows, k), held_scores, steps.grow)
         if warm:
             steps.resume(rounds)
             rounds.resume(self.trees_, self.baseline_, self.n_estimators, "n_estimators")
@@ -186,7 +189,7 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
             if monitor is not None and rounds.parts:
                 rounds.store()
                 steps.store()
-                stopped = bool(monitor(rounds.count - 1, self, {"scores": rounds.scores, "losses": rounds.losses}))
+                stopped = bool(monitor(rounds.count - 1, self, {"scores": rounds.rows.scores, "losses": rounds.losses}))
             return stopped or (judge is not None and _improves_no_more(self, rounds))
 
         try:
@@ -286,43 +289,46 @@ class ExactSteps:
         self.train, self.out = model.train_score_.tolist(), model.oob_scores_.tolist()
         self.gains = model.oob_improvement_.tolist()
         self.noted = len(self.train)
-        if len(self.out) not in (0, len(self.train)) or bool(self.out) != (self.bag < len(rounds.y)):
+        if len(self.out) not in (0, len(self.train)) or bool(self.out) != (self.bag < len(rounds.rows.y)):
             raise InvalidParameter(
                 "warm_start=True goes on with the subsample of the earlier fit: keep it, or start again."
             )
 
-    def grow(self, rounds: Rounds) -> GrownRound:
+    def grow(self, rounds: Rounds) -> list[TreeEnsemble]:
         """Return the trees of the next round, one for each class."""
         model = self.model
-        s = rounds.s
+        s = rounds.rows.s
         self.used = None
-        if self.bag < len(rounds.y):
-            self.used = drawn_rows(model.seed_, rounds.count, len(rounds.y), self.bag)
+        if self.bag < len(rounds.rows.y):
+            self.used = drawn_rows(model.seed_, rounds.count, len(rounds.rows.y), self.bag)
             s = np.where(self.used, s, 0.0)
             if not s.any():
                 raise InvalidParameter("subsample leaves a round no row of positive weight. Raise it.")
         level = rounds.loss.level
-        slope = rounds.slope
+        slope = rounds.rows.slope
         if rounds.loss.name == "huber":  # the threshold follows the errors, round by round
-            level = weighted_quantile(np.abs(rounds.y - rounds.scores[:, 0]), rounds.s, model.alpha, middle=False)  # type: ignore[attr-defined]
-            slope = np.clip(rounds.scores - rounds.y[:, None], -level, level)
+            share = model.alpha  # type: ignore[attr-defined]
+            errors = np.abs(rounds.rows.y - rounds.rows.scores[:, 0])
+            level = weighted_quantile(errors, rounds.rows.s, share, middle=False)
+            slope = np.clip(rounds.rows.scores - rounds.rows.y[:, None], -level, level)
             self.level = level
             if rounds.count == 0:
                 self.before = self._shown(rounds)
-        found, scores = [], rounds.scores.copy()
+        found, scores = [], rounds.rows.scores.copy()
         for c in range(rounds.k):
             tree = self._tree(
-                -slope[:, c], None if self.used is None and rounds.is_plain else s, rounds.count * rounds.k + c
+                -slope[:, c], None if self.used is None and rounds.rows.is_plain else s, rounds.count * rounds.k + c
             )
             part = _as_ensemble(tree, np.zeros(tree.n_leaves))
             leaf = _kernels.leaves_of(part.packed, self.X)[:, 0]
             values = model.learning_rate * self._values(
-                rounds, slope[:, c], rounds.bend[:, c], s, leaf, len(part.value), level
+                rounds, slope[:, c], rounds.rows.bend[:, c], s, leaf, len(part.value), level
             )
             self.importances.append(tree.compute_feature_importances(normalize=False))
             found.append(_as_ensemble(tree, values))
             scores[:, c] += found[-1].numbers[leaf, 0]
-        return GrownRound(found, scores)
+        rounds.rows.scores = scores
+        return found
 
     def _tree(self, residual: Array, s: Array | None, number: int) -> DecisionTree:
         model, n_columns = self.model, self.X.shape[1]
@@ -343,7 +349,7 @@ class ExactSteps:
         """Return the step of each leaf: a quantile of what is left, Huber's step, or a Newton step."""
         loss = rounds.loss
         if loss.by_order or loss.name == "huber":
-            left = rounds.y - rounds.scores[:, 0]
+            left = rounds.rows.y - rounds.rows.scores[:, 0]
             inside = np.flatnonzero(s > 0)
             order = inside[np.argsort(leaf[inside], kind="stable")]
             ends = np.searchsorted(leaf[order], np.arange(leaves + 1))
@@ -365,13 +371,13 @@ class ExactSteps:
     def note(self, rounds: Rounds) -> None:
         """Note the losses of the last round, of the rows that it looked at and of the others."""
         if rounds.count == 0:
-            self.before = rounds.value
+            self.before = rounds.rows.value
         if rounds.count <= self.noted:
             return
         self.noted, factor, shown = rounds.count, _factor(rounds.loss), self._shown(rounds)
 
         def loss_of(rows: Array, value: Array) -> float:
-            s = rounds.s[rows]
+            s = rounds.rows.s[rows]
             return factor * float(s @ value[rows] / s.sum())
 
         if self.used is None:
@@ -386,8 +392,8 @@ class ExactSteps:
     def _shown(self, rounds: Rounds) -> Array:
         """Return the losses of rows, Huber's at the threshold of the round."""
         if rounds.loss.name != "huber" or self.level <= 0:
-            return rounds.value
-        return BoostLoss("huber", self.level).curve(rounds.scores, rounds.y)[0]
+            return np.asarray(rounds.rows.value)
+        return BoostLoss("huber", self.level).curve(rounds.rows.scores, rounds.rows.y)[0]
 
     def store(self) -> None:
         """Put what was noted in place."""

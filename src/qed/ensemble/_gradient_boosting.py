@@ -9,6 +9,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter, Probability, param
 from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
 from qed.ensemble._boosted import BoostedClassifier, BoostedRegressor, signed_or_codes
+from qed.ensemble._boosting import BoostData
 from qed.ensemble._exact_model import ExactBoostingModel
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class GradientBoostingRegressor(ExactBoostingModel, BoostedRegressor):
         if X_val is not None:
             other = self._fit_data(X_val, y_val, sample_weight_val, reset=False)
             s = np.ones(other.n_rows) if other.weight is None else other.weight
-            held = other.X, np.ascontiguousarray(other.y, dtype=np.float64), s
+            held = BoostData(other.X, np.ascontiguousarray(other.y, dtype=np.float64), s, None, None)
         self._boost(rows, BoostLoss(self.loss, level), 1, warm=data.warm, held=held, monitor=monitor)
         return self
 
@@ -188,7 +189,7 @@ class GradientBoostingClassifier(ExactBoostingModel, BoostedClassifier):
             if (places >= k).any() or not np.array_equal(data.classes[np.minimum(places, k - 1)], other.classes):
                 raise InvalidParameter("y_val holds labels that y does not have.")
             s = np.ones(other.n_rows) if other.weight is None else other.weight
-            held = other.X, signed_or_codes(places[np.asarray(other.y, dtype=np.int64)], k), s
+            held = BoostData(other.X, signed_or_codes(places[np.asarray(other.y, dtype=np.int64)], k), s, None, None)
         self.classes_ = data.classes
         loss = BoostLoss(self.loss if k <= 2 else "softmax")
         self._boost(rows, loss, 1 if k <= 2 else k, warm=warm, held=held, monitor=monitor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from qed.core import (
     param,
 )
 from qed.core._memory import require_memory
+from qed.core._validation import is_source
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
-from qed.ensemble._boosting import BoostData, BoostedSum, GrownRound, Rounds
+from qed.ensemble._boost_source import HeldScores, SourceScores, cuts_between
+from qed.ensemble._boosting import BoostData, BoostedSum, Rounds, RowScores
 from qed.ensemble._constraints import category_columns, directions, meeting_groups
 from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
 from qed.tree._categories import CategoryColumns
@@ -37,7 +40,7 @@ ANY_DEPTH = 2**31 - 1
 MANY = 10_000  # rows above which 'auto' stops early, as in scikit-learn
 
 
-class HistBoostingModel(CategoryColumns, BoostedSum):
+class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
     """Boosting by histograms."""
 
     _: KW_ONLY
@@ -85,26 +88,48 @@ class HistBoostingModel(CategoryColumns, BoostedSum):
     )
     # -- fitting ---------------------------------------------------------------------------------------
 
-    def _boost(
-        self, data: BoostData, loss: BoostLoss, k: int, *, warm: bool, held: tuple[Any, Any, Any] | None
-    ) -> None:
-        n_rows, n_columns = data.X.shape
-        require_memory(
-            (2 * n_columns + 64 + 24 * k) * n_rows,
-            f"the bins of {n_rows} x {n_columns} values",
-            "Fit on a sample of the rows, or on fewer columns.",
-        )
+    def _boost(self, data: BoostData, loss: BoostLoss, k: int, *, warm: bool, held: BoostData | None) -> None:
+        n_rows, n_columns = len(data.y), self.__dict__["n_features_in_"]
+        if not is_source(data.X):
+            require_memory(
+                (2 * n_columns + 64 + 24 * k) * n_rows,
+                f"the bins of {n_rows} x {n_columns} values",
+                "Write the rows to files and fit qed.scan(...), which keeps bins on disk; or choose fewer columns.",
+            )
         limits = _kernels.BoostLimits(
             directions(self, n_columns, k), category_columns(self), meeting_groups(self, n_columns)
         )
         stops = _stops(self, n_rows)
         rows, judge, warm = self._start(data, k, held, warm=warm, stops=stops)
-        steps = _HistSteps(self, rows, limits)
-        rounds = Rounds(self, loss, rows, loss.constant(rows.y, rows.s, k), judge, steps.grow)
-        if warm:
-            rounds.resume(self.trees_, self.baseline_, self.max_iter, "max_iter")
-        rounds.run(self.max_iter, lambda: stops and _improves_no_more(self, rounds))
-        self.train_score_ = -self.certificate_.losses
+        with ExitStack() as stack:
+            steps = (_FoldedSteps if is_source(rows.X) else _HistSteps)(self, rows, limits, loss, k)
+            stack.callback(steps.close)
+            judged: Any = None
+            if judge is not None and is_source(judge.X):
+                judged = HeldScores(judge, loss, k)
+                stack.callback(judged.close)
+            elif judge is not None:
+                judged = RowScores(judge, loss, self._start_scores)
+            rounds = Rounds(self, loss, steps.rows, loss.constant(rows.y, rows.s, k), judged, steps.grow)
+            if warm:
+                rounds.resume(self.trees_, self.baseline_, self.max_iter, "max_iter")
+            try:
+                rounds.run(self.max_iter, lambda: stops and _improves_no_more(self, rounds))
+            finally:
+                if "certificate_" in self.__dict__:  # of the rounds that were stored
+                    self.train_score_ = -self.certificate_.losses
+
+    def _rule(self, number: int) -> _kernels.BoostRule:
+        """Return how a tree is grown, given how many there were before it."""
+        return _kernels.BoostRule(
+            leaves=self.max_leaf_nodes or 0,
+            depth=ANY_DEPTH if self.max_depth is None else min(int(self.max_depth), ANY_DEPTH),
+            leaf_rows=int(self.min_samples_leaf),
+            ridge=float(self.l2_regularization),
+            rate=float(self.learning_rate),
+            features=max(1, int(np.ceil(self.max_features * self.__dict__["n_features_in_"]))),
+            seed=(self.seed_ + number) % 2**63,
+        )
 
 
 def _improves_no_more(model: HistBoostingModel, rounds: Rounds) -> bool:
@@ -115,44 +140,66 @@ def _improves_no_more(model: HistBoostingModel, rounds: Rounds) -> bool:
 
 
 class _HistSteps:
-    """Grows the trees of a round from the bins of the columns."""
+    """Grows the trees of a round from the bins of columns in memory."""
 
-    def __init__(self, model: HistBoostingModel, data: BoostData, limits: _kernels.BoostLimits) -> None:
-        self.model, self.counts, self.limits = model, data.counts, limits
-        s = None if (data.s == 1).all() else data.s
+    def __init__(
+        self, model: HistBoostingModel, data: BoostData, limits: _kernels.BoostLimits, loss: BoostLoss, k: int
+    ) -> None:
+        self.model, self.counts, self.limits, self.k = model, data.counts, limits, k
+        self.rows = RowScores(data, loss, model._start_scores)  # noqa: SLF001
+        s = None if self.rows.is_plain else data.s
         self.binned = _kernels.rank_table(data.X, s, model.max_bins, keeps="bins")
 
-    def grow(self, rounds: Rounds) -> GrownRound:
-        model, n_columns = self.model, rounds.X.shape[1]
-        rule = _kernels.BoostRule(
-            leaves=model.max_leaf_nodes or 0,
-            depth=ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH),
-            leaf_rows=int(model.min_samples_leaf),
-            ridge=float(model.l2_regularization),
-            rate=float(model.learning_rate),
-            features=max(1, int(np.ceil(model.max_features * n_columns))),
-            seed=(model.seed_ + rounds.count * rounds.k) % 2**63,
-        )
-        rows = _kernels.BoostRows(rounds.slope, rounds.bend, None if rounds.is_plain else rounds.s, self.counts)
-        before = None if rounds.loss.by_order else rounds.scores
+    def grow(self, rounds: Rounds) -> list[TreeEnsemble]:
+        model, own = self.model, self.rows
+        rows = _kernels.BoostRows(own.slope, own.bend, None if own.is_plain else own.s, self.counts)
+        before = None if own.loss.by_order else own.scores
+        rule = model._rule(rounds.count * self.k)  # noqa: SLF001
         grown, scores = _kernels.grow_boosted(self.binned, rows, before, rule, self.limits)
         if before is None:
-            grown = [tree._replace(values=self._by_order(rounds, tree)) for tree in grown]
-            scores = rounds.scores + np.column_stack([tree.values[tree.leaf] for tree in grown])
-        return GrownRound([_as_ensemble(tree, n_columns) for tree in grown], scores)
+            left = own.y - own.scores[:, 0]
+            grown = [tree._replace(values=_by_order(model, own, tree, tree.leaf, left)) for tree in grown]
+            scores = own.scores + np.column_stack([tree.values[tree.leaf] for tree in grown])
+        own.scores = scores
+        return [_as_ensemble(tree, own.X.shape[1]) for tree in grown]
 
-    def _by_order(self, rounds: Rounds, tree: _kernels.BoostedTree) -> Array:
-        """Return the quantile of what is left in each leaf, within the limits of constraints, times the learning rate."""
-        left = rounds.y - rounds.scores[:, 0]
-        order = np.argsort(tree.leaf, kind="stable")
-        ends = np.searchsorted(tree.leaf[order], np.arange(len(tree.values) + 1))
-        found = np.array(
-            [
-                weighted_quantile(left[order[a:b]], rounds.s[order[a:b]], rounds.loss.level)
-                for a, b in itertools.pairwise(ends)
-            ]
-        )
-        return np.asarray(self.model.learning_rate * np.clip(found, tree.low, tree.high))
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _FoldedSteps:
+    """Grows the trees of a round from histograms that are folded over the parts of a source."""
+
+    def __init__(
+        self, model: HistBoostingModel, data: BoostData, limits: _kernels.BoostLimits, loss: BoostLoss, k: int
+    ) -> None:
+        self.model, self.limits, self.k, self.loss = model, limits, k, loss
+        self.binning = cuts_between(data, model.max_bins, limits.by_category, model.seed_)
+        self.rows = SourceScores(data, loss, k, self.binning)
+
+    def grow(self, rounds: Rounds) -> list[TreeEnsemble]:
+        model, found = self.model, []
+        for c in range(self.k):
+            tree = self.rows.grow(c, model._rule(rounds.count * self.k + c), self.limits)  # noqa: SLF001
+            if self.loss.by_order:
+                tree = tree._replace(values=_by_order(model, self.rows, tree, *self.rows.listed_leaves()))
+            self.rows.add_leaves(tree.values)
+            found.append(_as_ensemble(tree, len(self.binning.ends)))
+        return found
+
+    def close(self) -> None:
+        """Delete what parts keep."""
+        self.rows.close()
+
+
+def _by_order(model: HistBoostingModel, rows: Any, tree: _kernels.BoostedTree, leaf: Array, left: Array) -> Array:
+    """Return the quantile of what is left in each leaf, within the limits of constraints, times the learning rate."""
+    order = np.argsort(leaf, kind="stable")
+    ends = np.searchsorted(leaf[order], np.arange(len(tree.values) + 1))
+    found = np.array(
+        [weighted_quantile(left[order[a:b]], rows.s[order[a:b]], rows.loss.level) for a, b in itertools.pairwise(ends)]
+    )
+    return np.asarray(model.learning_rate * np.clip(found, tree.low, tree.high))
 
 
 def _stops(model: HistBoostingModel, n_rows: int) -> bool:

@@ -165,6 +165,44 @@ def grow_boosted(
     return [BoostedTree(*tree) for tree in grown], after.reshape(-1, k)
 
 
+class BoostScale(NamedTuple):
+    """How slopes and curvatures are rounded to whole numbers."""
+
+    slope: float
+    curvature: float
+    count_bits: int
+    is_coarse: bool
+    is_packed: bool
+
+
+BoostPart = _native.BoostPart  # the rows of a part, dealt out to the nodes of a tree
+
+
+def boost_extent(
+    slope: Array, curvature: Array, which: tuple[int, int], s: Array | None, counts: Array | None
+) -> Array:
+    """Return what the scale of the slopes of class ``which[0]`` of ``which[1]`` depends on: three sums, two largest, rows."""
+    found: Array = _native.boost_extent(slope, curvature, which, s, counts)
+    return found
+
+
+def boost_scale(extent: Array, has_counts: bool, fine: bool) -> BoostScale:
+    """Return the scale that follows from the extent of all rows."""
+    return BoostScale(*_native.boost_scale(tuple(extent.tolist()), has_counts, fine))
+
+
+def grow_from(source: Any, columns: list[tuple[Array, Array]], rule: BoostRule, limits: BoostLimits) -> BoostedTree:
+    """Grow a tree from the histograms that a source gives; it is asked ``start``, ``divide``, ``leaf_sums`` and ``finish``."""
+    return BoostedTree(*_native.grow_from(source, columns, rule, *limits))
+
+
+def bin_chunk(
+    X: Array, cuts: Array, ends: Array, bins: tuple[Array, Array], first: int, extremes: tuple[Array, Array]
+) -> None:
+    """Write the bins of rows from a place on, by column and by row; widen the lowest and highest values of bins."""
+    _native.bin_chunk(X, cuts, ends, *bins, first, *extremes)
+
+
 def loss_curve(loss: str, t: Array, y: Array, classes: int) -> tuple[Array, Array, Array]:
     """Return value, slope and curvature of a loss at scores, one row of classes after the other."""
     value, slope, bend = _native.loss_curve(loss, t, y, classes)

@@ -14,7 +14,9 @@ import numpy as np
 
 from qed.core import _sklearn
 from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
+from qed.core._validation import is_source, source_targets
 from qed.metrics import _areas, _classification, _precision_recall, _probabilities, _regression
+from qed.metrics._on_sources import folded, merges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,7 +52,12 @@ class Scorer:
     _kwargs = property(lambda self: self.options)
 
     def __call__(self, model: Any, X: Any, y: Any, *, sample_weight: Any = None, **options: Any) -> Any:
-        """Score the model's predictions for the rows."""
+        """Score the model's predictions for the rows; those of a source, which brings its targets and weights, chunk by chunk."""
+        if is_source(X) and sample_weight is None:
+            if merges(self.score, model, {**self.options, **options}):
+                ask = partial(_ask, methods=self.response_method, pos_label=self._pos_label())
+                return self.sign * folded(self.score.__name__, model, X, ask, {**self.options, **options}).value
+            y, sample_weight = source_targets(X, labels=role_of(model) == "classifier")
         if sample_weight is not None:
             options["sample_weight"] = sample_weight
         predicted = response(model, X, self.response_method, self._pos_label())[0]
@@ -95,6 +102,10 @@ class Scorer:
 
     def _asked(self) -> Iterable[str]:
         return self._metadata_requests.get("score", {})
+
+
+def _ask(model: Any, X: Any, methods: Any, pos_label: Any) -> Any:
+    return response(model, X, methods, pos_label)[0]
 
 
 class MultiScorer:

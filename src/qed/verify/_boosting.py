@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
+from qed.core._validation import is_source
 from qed.verify._boosted_splits import BoostedSplits, Grown
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
-from qed.verify._rows import holds_categories, read_data
+from qed.verify._rows import holds_categories, read_data, read_on_disk, rows_where
 from qed.verify._seeds import mixed
 from qed.verify._trees import directions_of
 from qed.verify._verdict import Verdict
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 RELATIVE = 1e-7  # of steps, whose bounds on paths come from sums in fixed point
+BYTES_OF_CUTS, LEAST_ROWS_OF_CUTS = 1 << 28, 1 << 14  # as the guide states them
 LOSSES = 1e-9  # relative, of mean losses
 
 
@@ -75,7 +77,9 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     found, taken = [_mean_loss(model, rows, scores)], trees_of(model, trees)
     p = rows.X.shape[1]
     _check_questions(model, taken, p)
-    splits = BoostedSplits(model, rows, taken, groups_of(model, p), directions_of(model, p))
+    splits = None
+    if not (is_source(X) and len(rows.X) > rows_of_cuts(p)):  # from more rows a fit draws those that it cuts columns by
+        splits = BoostedSplits(model, rows, taken, groups_of(model, p), directions_of(model, p))
     for first in range(rounds):
         _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
@@ -83,7 +87,8 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             tree = taken[first * k + c]
             where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
             grown, leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
-            wrong = splits.check(first * k + c, where, grown, rows.s * slope[:, c], rows.s * bend[:, c])
+            weighted = rows.s * slope[:, c], rows.s * bend[:, c]
+            wrong = None if splits is None else splits.check(first * k + c, where, grown, *weighted)
             if wrong is not None:
                 refuse(model, wrong)
             steps[:, c] = tree.value[leaf]
@@ -99,8 +104,9 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     shown = int(np.count_nonzero(np.diff(stated) > 1e-12 * np.abs(stated[:-1])))
     if certificate.rises < rises or certificate.rises != shown:
         refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
+    words = "Splits were not compared with other cuts: so many rows of a source are cut by a sample of them."
     return Verdict(
-        f"{certificate.statement}{fewer} {splits.looked.words()}",
+        f"{certificate.statement}{fewer} {words if splits is None else splits.looked.words()}",
         found[-1],
         abs(found[-1] - stated[-1]),
         float(size[-1]),
@@ -109,9 +115,14 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     )
 
 
+def rows_of_cuts(p: int) -> int:
+    """Return from how many rows of a source, at most, cuts are chosen: those that fit into 256 MiB, at least 16,384."""
+    return max(LEAST_ROWS_OF_CUTS, BYTES_OF_CUTS // (8 * p))
+
+
 def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array | None]:
     """Return rows of positive weight as losses take them, and the classes of labels."""
-    data = read_data(model, X, y, sample_weight)
+    data = read_on_disk(model, X) if is_source(X) else read_data(model, X, y, sample_weight)
     s = np.ones(data.n_rows) if data.weight is None else data.weight
     whole = data.weight is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
     counts = s if whole else np.ones(data.n_rows)
@@ -133,7 +144,7 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Arr
         k, target, loss = 1, data.y.astype(np.float64), model.loss
     used = s > 0
     table = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    rows = Rows(np.asarray(table, dtype=np.float64)[used], target[used], s[used], counts[used], k, loss)
+    rows = Rows(rows_where(np.asanyarray(table, dtype=np.float64), used), target[used], s[used], counts[used], k, loss)
     return rows, None if strata is None else strata[used]
 
 
@@ -155,7 +166,8 @@ def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows
     if not kept.any():
         refuse(model, "it was stopped by rows that nothing is drawn of")
     train, held = (
-        rows._replace(X=rows.X[own], y=rows.y[own], s=rows.s[own], counts=rows.counts[own]) for own in (~kept, kept)
+        rows._replace(X=rows_where(rows.X, own), y=rows.y[own], s=rows.s[own], counts=rows.counts[own])
+        for own in (~kept, kept)
     )
     return train, held
 

@@ -8,12 +8,14 @@ one, whoever made it: each is repaired until it is feasible, and what cannot be 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import CertificateError, Estimator
+from qed.core._threads import one_blas_thread
 from qed.verify._declared import declares
 from qed.verify._losses import HALF, Scaled
 from qed.verify._objectives import Objective, Sums, objective_of
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 LARGEST = 1500
+MOST_COLUMNS_ALONE = (
+    256  # a product of a block takes milliseconds then, and waiting for a second thread of BLAS may take longer
+)
 HALVINGS = 48  # of the range of targets: what is left moves no objective by a millionth
 
 
@@ -145,6 +150,11 @@ def _largest_fall(decrement: float, longest: float) -> float:
 def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, y, sample_weight)
+    with one_blas_thread() if rows.p <= MOST_COLUMNS_ALONE else nullcontext():
+        return _check(model, certificate, rows)
+
+
+def _check(model: Estimator, certificate: DualityGapCertificate, rows: Rows) -> Verdict:
     _require_classes(model, rows)
     y_all, s = _gathered(rows)
     sums = Sums(s.sum(), _class_sums(rows, y_all, s), len(s))

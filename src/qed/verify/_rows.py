@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,6 +92,48 @@ def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = 
         is_column = given.ndim == 2 and given.shape[1] == 1 and not traits.multi_output
         target, classes = _targets.read(given[:, 0] if is_column else given, n_rows, traits, owner)
     return FitData(table, target, _targets.weights(sample_weight, n_rows), listed, n_rows, classes, owner=owner)
+
+
+def read_on_disk(model: Any, source: Any) -> FitData:
+    """Read a source as `read_data` reads a table; its rows are copied to a file without a name, which is mapped.
+
+    What is held in memory are targets, weights and the pages of the file that are in use. The file has 8 bytes for each value,
+    column by column, and goes away with the last reference to it.
+    """
+    owner, schema = type(model).__name__, source.schema
+    require_columns(model, schema.n_features, schema.names)
+    classes = _labels(source.chunks()) if declares(model, "classes_") else None
+    targets = [(chunk.y[:, 0], chunk.s) for chunk in source.chunks()]
+    y = np.concatenate([one for one, _ in targets])
+    s = np.concatenate([one for _, one in targets]) if schema.weighted else None
+    table = mapped_table(len(y), schema.n_features)
+    first = 0
+    for chunk in source.chunks():
+        X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+        _finite.require(X, "X", None, owner, allow_nan=model._traits().allow_nan)  # noqa: SLF001
+        table[first : first + len(X)] = X
+        first += len(X)
+    codes = y if classes is None else np.searchsorted(classes, y)
+    return FitData(table, codes, s, None, len(y), classes, owner=owner)
+
+
+def mapped_table(n: int, p: int) -> np.memmap[Any, Any]:
+    """Return a float64 table (n, p) in a file without a name, in Fortran order."""
+    with TemporaryFile(prefix="qed-") as file:
+        made: np.memmap[Any, Any] = np.memmap(file, np.float64, "w+", shape=(n, p), order="F")
+    return made
+
+
+def rows_where(table: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return some rows of a table: in memory, or in a file if the table is in one."""
+    if mask.all():
+        return table
+    if not isinstance(table, np.memmap):
+        return np.asarray(table[mask])
+    some = mapped_table(int(mask.sum()), table.shape[1])
+    for j in range(table.shape[1]):
+        some[:, j] = table[:, j][mask]
+    return some
 
 
 def read_numbers(model: Any, X: Any, *, are_of_fit: bool = False) -> tuple[Any, Any]:

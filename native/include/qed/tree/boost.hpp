@@ -52,6 +52,30 @@ struct BoostTree {
     std::vector<std::int32_t> leaf;       ///< by row, where no scores are given: its leaf
 };
 
+struct BoostScale;
+struct Division;
+struct Sums;
+
+/// Where a tree that grows has its sums from: rows in memory here, or parts of them elsewhere.
+class BoostSource {
+  public:
+    virtual ~BoostSource() = default;
+    /// Puts all rows into node 0; fills its histogram, and returns their scale.
+    virtual BoostScale start(bool fine, Sums& total, Sums* histogram) = 0;
+    /// Divides nodes; `histograms` has room for that of the child that each division names, null where it names none.
+    virtual void divide(const std::vector<Division>& divisions, const std::vector<Sums*>& histograms) = 0;
+    /// Adds up slopes and curvatures of the rows of nodes.
+    virtual void leaf_sums(const std::vector<Index>& nodes, double* slopes, double* curvatures) = 0;
+    /// Tells what the leaves of the finished tree are worth.
+    virtual void finish(const std::vector<Index>& leaves, const std::vector<double>& values) = 0;
+    /// Whether asking costs so much that nodes are divided together, before it is known which of them will be.
+    [[nodiscard]] virtual bool asks_together() const noexcept = 0;
+};
+
+/// Grows one tree; columns say what the bins stand for.
+BoostTree grow_tree(BoostSource& source, const std::vector<RankedColumn>& columns, const BoostRules& rules,
+                    std::uint64_t seed);
+
 /// The trees of a round, one for each of the classes whose numbers lie side by side in `rows`; tree k is drawn by
 /// seed + k. What they predict is added to `scores` (rows × classes) unless that is null.
 std::vector<BoostTree> grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules,

@@ -9,11 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "qed/machine/scratch.hpp"
 #include "qed/tree/boost.hpp"
 #include "qed/tree/ranks.hpp"
 
@@ -44,17 +42,36 @@ struct Units {
     }
 };
 
+/// What the scale of the rounding depends on; that of all rows is that of their parts, added.
+struct BoostExtent {
+    double slopes = 0.0, squares = 0.0, curvatures = 0.0, largest = 0.0, steepest = 0.0;
+    Index count = 0;
+
+    void add(const BoostExtent& other) noexcept;
+};
+
+BoostExtent extent_of(const BoostRows& rows);
+
+/// How slopes and curvatures become whole numbers: one word a row, or a pair.
+struct BoostScale {
+    Units units;
+    bool is_coarse = false, is_packed = false;
+};
+
+/// Powers of two: by the largest slope and curvature where few bits do, by their sums otherwise. `fine`: 61 bits in any case.
+BoostScale scale_of(const BoostExtent& extent, bool has_counts, bool fine);
+
 /// Words of a row that are added at a bin in one step: those of as many classes lie side by side in a line of the cache.
 inline constexpr Index kWordsTogether = 8;
 
 class BoostSums {
   public:
-    /// `fine`: whether to round to 61 bits in any case.
-    BoostSums(const RankedTable& x, const BoostRows& rows, bool fine);
+    /// `words`: by row of the table, one each if packed, otherwise two.
+    BoostSums(const BinsView& x, const BoostScale& scale, std::int64_t* words)
+        : x_(x), groups_(x.groups()), scale_(scale), words_(words) {}
 
-    [[nodiscard]] const Units& units() const noexcept { return units_; }
-    [[nodiscard]] const Sums& total() const noexcept { return total_; }
-    [[nodiscard]] Index size() const noexcept { return groups_ * kGrouped * kPlaces; }
+    /// Rounds all rows into their words; returns their sum.
+    Sums round(const BoostRows& rows) const;
 
     /// Builds the histograms of the same rows for some classes over one table, in one pass for kWordsTogether words of a
     /// row. Rows are ascending; null for all.
@@ -62,22 +79,18 @@ class BoostSums {
                      Sums* const* histograms);
 
   private:
-    void scale(const BoostRows& rows, bool fine);
-    void round(const BoostRows& rows, double slope, double curvature);
     struct Together;
     static void fill(const Together& own, const std::uint32_t* rows, Index count, Sums* const* histograms);
     static void gather(const Together& own, const std::uint32_t* rows, Index from, Index count, std::int64_t* to);
     static void add_rows(const Together& own, const std::uint32_t* rows, Index first, Index last, Index group, Index end,
                          Sums* const* histograms);
     void take(const std::int64_t* added, Index slots, Index count, Sums* histogram) const noexcept;
-    [[nodiscard]] Index width() const noexcept { return is_packed_ ? 1 : 2; }
+    [[nodiscard]] Index width() const noexcept { return scale_.is_packed ? 1 : 2; }
 
-    const RankedTable& x_;
+    BinsView x_;
     Index groups_;
-    bool is_packed_ = false;
-    std::unique_ptr<ScratchArray<std::int64_t>> words_;  ///< by row of the table: one each if packed, otherwise two
-    Units units_;
-    Sums total_;
+    BoostScale scale_;
+    std::int64_t* words_;
 };
 
 }  // namespace qed

@@ -35,6 +35,19 @@ struct RankedColumn {
     }
 };
 
+/// Bins of a table: column by column, and row by row, a row being as long as whole groups of kGrouped columns.
+struct BinsView {
+    const std::uint8_t* by_column;
+    const std::uint8_t* by_row;
+    Index rows, columns;
+
+    [[nodiscard]] const std::uint8_t* column(Index j) const noexcept { return by_column + j * rows; }
+    [[nodiscard]] Index groups() const noexcept { return blocks_of(columns, kGrouped); }
+    [[nodiscard]] Index row_step() const noexcept { return groups() * kGrouped; }
+    /// Bins of a histogram of all columns.
+    [[nodiscard]] Index places() const noexcept { return row_step() * kPlaces; }
+};
+
 /// Values in one of two types, the other null: that of row i in column j is at i * step + j.
 struct RowValues {
     const float* singles;
@@ -71,6 +84,8 @@ class RankedTable {
     /// The bin of row i in column j is at i * row_step() + j; a row is as long as whole groups of kGrouped columns.
     [[nodiscard]] const std::uint8_t* bins_by_row() const noexcept { return bins_by_row_ != nullptr ? bins_by_row_->get() : nullptr; }
     [[nodiscard]] Index row_step() const noexcept { return blocks_of(columns_, kGrouped) * kGrouped; }
+    [[nodiscard]] BinsView view() const noexcept { return {bins_->get(), bins_by_row_->get(), rows_, columns_}; }
+    [[nodiscard]] const std::vector<RankedColumn>& info() const noexcept { return info_; }
 
   private:
     template <class T>
@@ -88,5 +103,17 @@ class RankedTable {
     Kept<float> singles_;
     Kept<double> doubles_;
 };
+
+/// Where bins of rows are written, and the lowest and highest value of each bin of each column so far.
+struct BinsRoom {
+    std::uint8_t* by_column;
+    std::uint8_t* by_row;
+    double* low;
+    double* high;
+};
+
+/// Bins rows of which `rows` have room, from the place `first` on. `cuts` are ascending, those of column j end at ends[j]:
+/// bin b holds what is above the cut before it, and at most cut b.
+void bin_rows(const Matrix& x, const double* cuts, const Index* ends, Index first, Index rows, const BinsRoom& to);
 
 }  // namespace qed

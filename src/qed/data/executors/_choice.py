@@ -14,6 +14,7 @@ from qed.data.executors._local import Executor, Remote, Serial, Threads
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_scratch: ContextVar[str | None] = ContextVar("qed_scratch", default=None)
 _chosen: ContextVar[Executor | None] = ContextVar("qed_executor", default=None)
 
 
@@ -32,6 +33,9 @@ def executor(where: Any) -> Iterator[Executor]:
     ------
     InvalidParameter
         When ``where`` is none of these, when the client is closed, or when a worker runs another version of qed.
+    ClusterLost
+        When the scheduler can no longer be reached. An iterative fit has then stored its model so far with its certificate, as on
+        Ctrl-C; the passes that this takes are made in the calling process.
 
     Examples
     --------
@@ -45,6 +49,11 @@ def executor(where: Any) -> Iterator[Executor]:
     tasks = cluster_map.set(runs.map_tasks if isinstance(runs, Remote) else None)
     try:
         yield runs
+    except KeyboardInterrupt as stop:  # a fit that loses its cluster stores what it has, as on Ctrl-C
+        lost = runs.lost if isinstance(runs, Remote) else None
+        if lost is None:
+            raise
+        raise lost from stop
     finally:
         cluster_map.reset(tasks)
         _chosen.reset(token)
@@ -88,6 +97,21 @@ def _named(where: str) -> Executor:
     raise InvalidParameter(
         f"executor knows the words 'serial' and 'threads', and addresses such as 'dask://localhost:8786'; got {where!r}."
     )
+
+
+@contextmanager
+def scratch_in(folder: str) -> Iterator[None]:
+    """Have files that folds need for a while written below a folder."""
+    token = _scratch.set(folder)
+    try:
+        yield
+    finally:
+        _scratch.reset(token)
+
+
+def scratch_folder() -> str | None:
+    """Return the folder for such files; None for that of temporary files."""
+    return _scratch.get()
 
 
 def current_executor() -> Executor | None:

@@ -30,7 +30,7 @@ from qed.data._chunk import FLOATS, Chunk, Origin, Schema
 from qed.data._frames import FrameLayout, frame_layout
 from qed.data._parts import innermost, with_innermost
 from qed.data._sources import Readable, check_weights
-from qed.data.executors._choice import current_executor
+from qed.data.executors._choice import current_executor, scratch_in
 from qed.data.executors._local import Remote
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class DaskExecutor(Remote):
 
     def __init__(self, client: distributed.Client) -> None:
         self._client, self._owns = client, False
+        self._lost: ClusterLost | None = None
         _require_running(client)
         _require_same_version(client)
 
@@ -82,7 +83,10 @@ class DaskExecutor(Remote):
     def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply the function on the workers; results come in the order of the items."""
         client, rest = self._client, iter(items)
-        _require_running(client)
+        if self._lost is not None:  # what is left of a fit that was cut short
+            yield from map(function, rest)
+            return
+        self.require_cluster()
         most = TASKS_PER_THREAD * max(1, _thread_count(client))
         waiting: deque[tuple[Any, str]] = deque()
         try:
@@ -91,20 +95,29 @@ class DaskExecutor(Remote):
                     waiting.extend(self._submit(function, list(islice(rest, most - len(waiting)))))
                 if not waiting:
                     return
-                yield from self._ready(waiting)
+                yield from self.ready(waiting)
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
-            raise _lost(client) from error
+            raise self.gone() from error
         finally:  # an error, Ctrl-C, or nobody asks for the rest
             if waiting and client.status == "running":
                 client.cancel([future for future, _ in waiting])
 
     def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply a function that holds much: it is sent once, to every worker."""
-        _require_running(self._client)
+        self.require_cluster()
         (held,) = self._client.scatter([function], broadcast=True, hash=False)
         yield from self.map(held, items)
+
+    def placed_map(self) -> Callable[[Callable[[A], B], Iterable[A]], Iterator[B]]:
+        """Return a map that sends items of the same ``number`` to the same worker, as long as that lives."""
+        return Placed(self, self._client).map
+
+    def run_everywhere(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call a function on every worker; a cluster that cannot be reached is left alone."""
+        if self._client.status == "running":
+            self._client.run(function, *args, on_error="ignore")
 
     def _submit(self, function: Any, items: list[A]) -> list[tuple[Any, str]]:
         if items and isinstance(innermost(items[0]), DelayedPart):
@@ -115,19 +128,10 @@ class DaskExecutor(Remote):
             futures = self._client.map(_run, [function] * n, items, [__version__] * n, pure=False, batch_size=n or None)
         return list(zip(futures, [str(getattr(item, "label", "")) for item in items], strict=True))
 
-    def _ready(self, waiting: deque[tuple[Any, str]]) -> list[Any]:
+    def ready(self, waiting: deque[tuple[Any, str]]) -> list[Any]:
         """Wait for the first result, and take it with those behind it that are there as well."""
-        client, since, warned = self._client, time.monotonic(), False
-        first, label = waiting[0]
-        while not first.done():
-            try:
-                first.exception(timeout=CHECK_SECONDS)
-            except TimeoutError:
-                if client.status != "running":
-                    raise _lost(client) from None
-                if not warned and time.monotonic() - since > SLOW_SECONDS:
-                    logging.getLogger("qed").info("waiting for %s since %.0f s", label or "a task", SLOW_SECONDS)
-                    warned = True
+        client, (first, label) = self._client, waiting[0]
+        self.wait_for(first, label)
         count = max(1, sum(1 for _ in takewhile(lambda one: one[0].status == "finished", waiting)))
         taken = [waiting.popleft() for _ in range(count)]
         try:
@@ -138,6 +142,41 @@ class DaskExecutor(Remote):
                 "has. Give workers more memory, or scan with a smaller batch_rows."
             ) from error
 
+    def wait_for(self, future: Any, label: str) -> None:
+        """Wait until a task has ended, well or not; look now and then whether the cluster is still there."""
+        client, since, warned = self._client, time.monotonic(), False
+        while not future.done():
+            try:
+                future.exception(timeout=CHECK_SECONDS)
+            except TimeoutError:
+                if client.status != "running":
+                    raise self.gone() from None
+                if not warned and time.monotonic() - since > SLOW_SECONDS:
+                    logging.getLogger("qed").info("waiting for %s since %.0f s", label or "a task", SLOW_SECONDS)
+                    warned = True
+
+    @property
+    def lost(self) -> ClusterLost | None:
+        """The error that the scheduler cannot be reached any more, if that is so."""
+        return self._lost
+
+    def gone(self) -> ClusterLost:
+        """Return the error that the scheduler is gone; from now on, what is left of a fit is computed here."""
+        if self._lost is None:
+            self._lost = ClusterLost(
+                f"The Dask scheduler cannot be reached any more (the client is {self._client.status}). A fit that had begun "
+                "has left its model so far, and what that needed was computed here. Restart the cluster and fit again; models with "
+                "warm_start or partial_fit go on from what they have."
+            )
+            logging.getLogger("qed").warning("%s", self._lost)
+        return self._lost
+
+    def require_cluster(self) -> None:
+        """Refuse a cluster that is gone, or that has no workers."""
+        if self._client.status != "running":
+            raise self.gone()
+        _require_running(self._client)
+
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Compute delayed values, all at once."""
         return list(self._client.gather(self._client.compute(list(tasks))))
@@ -146,12 +185,88 @@ class DaskExecutor(Remote):
         return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
 
 
+class Placed:
+    """Items that have a number go to the worker that had that number before: one task a thread, of all items that it gets.
+
+    A worker that dies loses its numbers to the others. Dask then gives its tasks to them, too.
+    """
+
+    def __init__(self, runs: DaskExecutor, client: distributed.Client) -> None:
+        self._runs, self._client = runs, client
+        self._owners: dict[int, tuple[str, int]] = {}
+        self._threads: list[tuple[str, int]] = []
+        self._asked = -np.inf
+
+    def map(self, function: Callable[[Any], B], items: Iterable[Any], /) -> Iterator[B]:
+        """Apply the function on the workers; results come in the order of the items."""
+        items, client = list(items), self._client
+        if time.monotonic() - self._asked > CHECK_SECONDS:  # asking takes as long as a short pass
+            self._runs.require_cluster()
+            self._threads, self._asked = _threads(client), time.monotonic()
+        groups: dict[tuple[str, int], list[int]] = {}
+        for place, owner in enumerate(self._placed([item.number for item in items])):
+            groups.setdefault(owner, []).append(place)
+        order: list[int] = []
+        waiting: deque[tuple[Any, str]] = deque()
+        found: list[Any] = []
+        try:
+            for (address, _), places in groups.items():
+                order.extend(places)
+                waiting.extend(self._submit(function, [items[place] for place in places], address))
+            for future, label in waiting:
+                self._runs.wait_for(future, label)
+            while waiting:  # all at once, unless one failed
+                found.extend(one for answers in self._runs.ready(waiting) for one in answers)
+        except Exception as error:
+            if client.status == "running" or isinstance(error, ClusterLost):
+                raise
+            raise self._runs.gone() from error
+        finally:
+            if waiting and client.status == "running":
+                client.cancel([future for future, _ in waiting])
+        answers = dict(zip(order, found, strict=True))
+        return iter([answers[place] for place in range(len(items))])
+
+    def _placed(self, numbers: Sequence[int]) -> list[tuple[str, int]]:
+        """Return the worker and its thread that each number belongs to; new ones go to those that have fewest."""
+        load = dict.fromkeys(self._threads, 0)
+        self._owners = {number: owner for number, owner in self._owners.items() if owner in load}
+        for owner in self._owners.values():
+            load[owner] += 1
+        for number in numbers:
+            if number not in self._owners:
+                self._owners[number] = min(load, key=lambda one: (load[one], one))
+                load[self._owners[number]] += 1
+        return [self._owners[number] for number in numbers]
+
+    def _submit(self, function: Any, items: list[Any], address: str) -> list[tuple[Any, str]]:
+        there = {"workers": [address], "allow_other_workers": True}
+        if isinstance(innermost(items[0]), DelayedPart):
+            tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
+            return list(zip(self._client.compute(tasks, **there), [item.label for item in items], strict=True))
+        future = self._client.submit(_run_each, function, items, __version__, pure=False, **there)
+        return [(future, items[0].label)]
+
+
+def _threads(client: distributed.Client) -> list[tuple[str, int]]:
+    """Return all threads of the workers: the address of the worker, and a number."""
+    return [(address, k) for address, many in sorted(client.nthreads().items()) for k in range(many)]
+
+
+def _listed(answer: B) -> list[B]:
+    return [answer]
+
+
+def _run_each(function: Callable[[A], B], items: Sequence[A], version: str) -> list[B]:
+    return [_run(function, item, version) for item in items]
+
+
 def _run(function: Callable[[A], B], item: A, version: str) -> B:
     """Compute on a worker, with one thread of its own: Dask runs as many tasks as the worker has threads."""
     if version != __version__:  # a worker that joined later
         raise InvalidParameter(_other_version({"this worker": __version__}, version))
     try:
-        with limited_threads(1):
+        with limited_threads(1), scratch_in(distributed.get_worker().local_directory):
             return function(item)
     except Exception as error:
         label = getattr(item, "label", None)
@@ -210,13 +325,6 @@ def _other_version(found: dict[str, str], here: str) -> str:
     return (
         f"The worker {worker} runs {version}, and this process {here}{more}. Results would not agree: install the same version "
         "on all workers, and restart them."
-    )
-
-
-def _lost(client: distributed.Client) -> ClusterLost:
-    return ClusterLost(
-        f"The Dask scheduler cannot be reached any more (the client is {client.status}). Restart the cluster and fit again; "
-        "models with warm_start or partial_fit go on from what they have."
     )
 
 

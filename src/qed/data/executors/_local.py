@@ -35,6 +35,18 @@ class Remote(ABC):
         """Do the same with a function that holds much, such as the rows that models are compared on."""
         return self.map(function, items)
 
+    @property
+    def lost(self) -> Exception | None:
+        """The error that the other processes cannot be reached any more, if that is so."""
+        return None
+
+    def placed_map(self) -> Callable[[Callable[[A], B], Iterable[A]], Iterator[B]]:
+        """Return a map that sends items of the same ``number`` to the same process, as long as that lives."""
+        return self.map
+
+    def run_everywhere(self, function: Callable[..., Any], *args: Any) -> None:  # noqa: B027  (for those that can)
+        """Call a function in every process, where it can be reached."""
+
     def close(self) -> None:  # noqa: B027  (most have nothing to end)
         """End what the executor itself has opened."""
 

@@ -1,0 +1,172 @@
+"""Iterative fits on a cluster that fails: a worker that dies changes nothing; without a scheduler the model so far is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import distributed
+import numpy as np
+import pandas as pd
+import pytest
+from clusters import new_cluster, two_workers
+
+import qed
+from qed.cluster import KMeans
+from qed.core._errors import ClusterLost, InvalidData
+from qed.core._events import listen
+from qed.ensemble import HistGradientBoostingClassifier
+from qed.linear_model import LogisticRegression
+
+pytestmark = pytest.mark.filterwarnings("default")  # Dask warns of ports and of sockets that a killed worker left
+
+N = 1200
+RNG = np.random.default_rng(3)
+TABLE = pd.DataFrame(RNG.normal(size=(N, 4)), columns=list("abcd"))
+TABLE["y"] = (TABLE.a + TABLE.b**2 + RNG.normal(size=N) > 1).astype(float)
+MODELS = {
+    "logistic": (lambda: LogisticRegression(tol=1e-9), "coef_"),
+    "k-means": (lambda: KMeans(4, n_init=1, random_state=0), "cluster_centers_"),
+    "boosting": (
+        lambda: HistGradientBoostingClassifier(max_iter=6, random_state=0, early_stopping=False),
+        "baseline_",
+    ),
+}
+
+
+def source():
+    return qed.scan([TABLE[start : start + 150] for start in range(0, N, 150)], target="y")
+
+
+class AtHalf:
+    """Listens to a fit; in the middle of its steps, it does something once."""
+
+    def __init__(self, steps, does):
+        self.steps, self.does, self.heard, self.done = steps, does, 0, False
+
+    def __call__(self, event):
+        self.heard += event.kind == "step"
+        if self.heard >= self.steps // 2 and not self.done:
+            self.done = True
+            self.does()
+
+
+def count_steps(model):
+    counted = AtHalf(10**9, None)
+    with listen(counted):
+        model.fit(source())
+    assert counted.heard >= 4
+    return counted.heard
+
+
+def answers(model):
+    found = model.predict(TABLE[list("abcd")])
+    return (found, model.predict_proba(TABLE[list("abcd")])) if hasattr(model, "predict_proba") else (found,)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_worker_killed_in_the_middle_changes_nothing(name):
+    client = two_workers()
+    make, attribute = MODELS[name]
+    whole = make()
+    with qed.executor(client):
+        steps = count_steps(whole)
+        pid = next(iter(client.run(os.getpid).values()))
+        kill = AtHalf(steps, lambda: os.kill(pid, signal.SIGKILL))
+        model = make()
+        with listen(kill):
+            model.fit(source())
+    assert kill.done
+    np.testing.assert_array_equal(getattr(model, attribute), getattr(whole, attribute))
+    for mine, other in zip(answers(model), answers(whole), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_without_a_scheduler_the_model_so_far_is_left(name):
+    make, attribute = MODELS[name]
+    whole = make()
+    steps = count_steps(whole)
+    cluster = new_cluster(1)
+    client = distributed.Client(cluster, set_as_default=False, timeout=5)
+    model = make()
+    lose = AtHalf(steps, cluster.close)
+    with (
+        pytest.raises(ClusterLost, match=r"cannot be reached any more.*model so far"),
+        qed.executor(client),
+        listen(lose),
+    ):
+        model.fit(source())
+    client.close()
+    assert lose.done
+    assert getattr(model, attribute).shape == getattr(whole, attribute).shape
+    assert qed.verify(model, source())
+    answers(model)
+
+
+def test_ctrl_c_leaves_the_model_so_far_and_no_tasks():
+    client = two_workers()
+    whole = HistGradientBoostingClassifier(max_iter=6, random_state=0, early_stopping=False).fit(source())
+    model = HistGradientBoostingClassifier(max_iter=6, random_state=0, early_stopping=False)
+    before = set(client.futures)
+    stop = AtHalf(6, lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), qed.executor(client), listen(stop):
+        model.fit(source())
+    assert 1 <= model.n_iter_ < 6
+    np.testing.assert_array_equal(model.trees_.value, whole.trees_.value[: len(model.trees_.value)])
+    assert qed.verify(model, source())
+    left = [state for key, state in client.futures.items() if key not in before]
+    assert all(state.status != "pending" for state in left)
+
+
+def test_states_of_parts_leave_the_workers_with_the_fit():
+    client = two_workers()
+    with qed.executor(client):
+        HistGradientBoostingClassifier(max_iter=2).fit(source())
+    assert set(client.run(_fits_here).values()) == {0}
+
+
+def _fits_here():
+    from qed.data import _resident  # noqa: PLC0415  (it runs on a worker)
+
+    return len(_resident._fits)
+
+
+def test_a_part_that_fails_in_the_first_pass_of_boosting_is_named(tmp_path):
+    bad = TABLE.copy()
+    bad.loc[700, "c"] = np.inf
+    bad[:600].to_parquet(tmp_path / "a.parquet", row_group_size=100)
+    bad[600:].to_parquet(tmp_path / "b.parquet", row_group_size=100)
+    rows = qed.scan(str(tmp_path / "*.parquet"), target="y", batch_rows=100)
+    with pytest.raises(InvalidData, match=r"row 100 of b.parquet, column 'c'") as caught, qed.executor(two_workers()):
+        HistGradientBoostingClassifier(max_iter=2).fit(rows)
+    assert any("b.parquet (row group" in note for note in caught.value.__notes__)
+
+
+def test_progress_of_a_cluster_fit_is_shown(capsys):
+    with qed.executor(two_workers()):
+        HistGradientBoostingClassifier(max_iter=2, verbose=1).fit(source())
+    assert "HistGradientBoostingClassifier" in capsys.readouterr().err
+
+
+def test_every_part_is_visited_by_one_worker_at_a_time():
+    """States stay where they are: a second fit in other threads of this process has parts of its own."""
+    models = [HistGradientBoostingClassifier(max_iter=3, random_state=0) for _ in range(2)]
+    client, errors = two_workers(), []
+
+    def fit(model):
+        try:
+            with qed.executor(client):
+                model.fit(source())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=fit, args=(model,)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    np.testing.assert_array_equal(models[0].trees_.value, models[1].trees_.value)
