@@ -44,7 +44,7 @@ def _check_categories(fit: Learnt, given: Any) -> None:
         fit.require(
             same_entries(stored[j], true), f"stores other categories for {name} than {true!s:.80}, or in another order"
         )
-        is_numeric = isinstance(given, str) and fit.table.columns[j].dense.dtype.kind in "biuf"
+        is_numeric = isinstance(given, str) and (is_source(fit.X) or fit.table.columns[j].dense.dtype.kind in "biuf")
         fit.require(not (is_numeric and stored[j].dtype == object), f"stores the numbers of {name} as objects")
 
 
