@@ -209,7 +209,8 @@ def test_more_than_two_to_the_31_entries() -> None:
     rows, targets = np.vstack([X[ends], np.zeros((1, COLUMNS))]), np.append(y[ends], 0.0)
     weight = np.append(np.ones(1000), ROWS - 1000.0)
     model, want = LinearRegression().fit(X, y), LinearRegression().fit(rows, targets, weight)
-    np.testing.assert_allclose(model.coef_, want.coef_, rtol=2.0**-23)  # rows of float32: coefficients are rounded to it
+    # rows of float32: coefficients are rounded to it
+    np.testing.assert_allclose(model.coef_, want.coef_, rtol=2.0**-23)
     np.testing.assert_allclose(model.intercept_, want.intercept_, rtol=1e-7)
     assert model.certificate_.reached
     np.testing.assert_allclose(model.predict(X)[ends], want.predict(X[ends]), rtol=2e-6, atol=2e-6)
