@@ -193,5 +193,6 @@ def render(stored: dict[str, Any]) -> str:
 
 
 def _is_lost(row: Row) -> bool:
-    best = best_peer(row)
-    return best is not None and best.seconds < row.measures["ours"].seconds
+    """Whether somebody is faster with an answer as good, or has a better one."""
+    best, ours = best_peer(row), row.measures["ours"]
+    return best is not None and (best.seconds < ours.seconds or ours.excess > TOLERANCE)

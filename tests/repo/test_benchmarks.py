@@ -93,6 +93,8 @@ def test_a_fast_wrong_answer_is_no_peer():
     assert "objective worse by 1e-03" in "\n".join(_record.details([rival]))
     ours = row(ours=measure(0.1, excess=1e-3), scikit_learn=measure(0.2))
     assert "worse answer" in _record.summary([ours])[-1]
+    page = _record.render({"machine": {}, "versions": {}, "rows": {"r": _record.asdict(ours)}})
+    assert "1 rows, of which qed loses 1" in page
 
 
 def test_rows_survive_a_second_run(tmp_path, monkeypatch):
