@@ -23,6 +23,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Split {
     double gain = 0.0;
+    double most = 0.0;  ///< gained by any cut so far
     Index feature = -1;
     Index bin = -1;  ///< last bin that goes left, of numbers
     bool missing_left = false;
@@ -226,13 +227,18 @@ class BoostGrower {
         for (Index k = 0; k < count; ++k) {
             most = std::max(most, gains[k]);
         }
-        // sums of equal rows in other columns are equal, whole numbers; but what is made of them rounds
+        // Sums of equal rows in other columns are equal, whole numbers; but what is made of them rounds. A column must gain
+        // more than all before it by more than that, and the first of its own best cuts still does: of equal cuts the first
+        // of all is taken.
         const double near = 0x1p-40 * std::abs(score_of(leaf.sums, value_of(leaf.sums, leaf.low, leaf.high))) +
                             std::numeric_limits<double>::min();
-        if (!(most > best.gain + near)) {
+        const bool is_better = most > best.most + near;
+        best.most = std::max(best.most, most);
+        if (!is_better) {
             return -1;
         }
-        const Index found = std::find_if(gains, gains + count, [&](double gain) { return gain >= most - near; }) - gains;
+        const Index found =
+            std::find_if(gains, gains + count, [&](double gain) { return gain >= most - 0.5 * near; }) - gains;
         best.gain = gains[found];
         best.feature = column;
         best.left = value_of(lefts[found], leaf.low, leaf.high);
