@@ -161,14 +161,14 @@ def test_the_rule_of_one_standard_error():
     assert found.chosen("simple") is line
     clear = Comparison([line, _entry("trees", 1.01, 0.01, 0.002, "trees"), average], [], [])
     assert clear.chosen() is average
-    with pytest.raises(InvalidParameter, match="lean"):
-        study.fit(prices(), "price", lean="clever")
+    with pytest.raises(InvalidParameter, match="prefer"):
+        study.fit(prices(), "price", prefer="clever")
 
 
 def test_penguins_prefer_what_is_simple_when_asked():
     loaded = load_penguins()
     frame = pd.DataFrame(loaded.data[:, :3], columns=["a", "b", "c"]).assign(mass=loaded.target)
-    found = study.fit(frame, "mass", budget=10, lean="simple")
+    found = study.fit(frame, "mass", budget=10, prefer="simple")
     assert found.winner.candidate.preparation in ("linear", "splines", "interactions")
 
 

@@ -41,11 +41,11 @@ def arguments(made: argparse.ArgumentParser) -> None:
         "--task", choices=("regression", "counts", "binary", "multiclass"), help="what to predict, if not as inferred"
     )
     add_columns(made)
-    lean = made.add_mutually_exclusive_group()
-    lean.add_argument(
+    prefer = made.add_mutually_exclusive_group()
+    prefer.add_argument(
         "--simple", action="store_true", help="take the simplest model within one standard error of the best"
     )
-    lean.add_argument("--best", action="store_true", help="take the least error, whatever it is made of")
+    prefer.add_argument("--best", action="store_true", help="take the least error, whatever it is made of")
     made.add_argument(
         "--cost", default="", metavar="fp=1,fn=20",
         help="what a false alarm and a missed case cost, of two classes: predictions use the threshold that asks for",
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             types=types,
             drop=drop,
             seed=options.seed,
-            lean="simple" if options.simple else "best" if options.best else "",
+            prefer="simple" if options.simple else "best" if options.best else "",
             costs=costs,
             command=typed(),
             clock=clock,

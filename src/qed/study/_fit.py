@@ -104,7 +104,7 @@ def fit(
     types: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     seed: int = 0,
-    lean: str = "",
+    prefer: str = "",
     costs: tuple[float, float] | None = None,
     command: str = "",
     clock: Clock | None = None,
@@ -127,7 +127,7 @@ def fit(
         Columns to leave out.
     seed : int
         What every random choice follows from.
-    lean : {"", "simple", "best"}
+    prefer : {"", "simple", "best"}
         "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
         that one too, but an average of models only where it gains more than one standard error.
     costs : tuple of float, optional
@@ -151,10 +151,10 @@ def fit(
     clock = clock or Clock(seconds_of(budget))
     if not isinstance(seed, int) or seed < 0:
         raise InvalidParameter(f"The seed must be a whole number of at least zero, got {seed!r}.")
-    if lean not in ("", "simple", "best"):
-        raise InvalidParameter(f"lean must be '', 'simple' or 'best', got {lean!r}.")
+    if prefer not in ("", "simple", "best"):
+        raise InvalidParameter(f"prefer must be '', 'simple' or 'best', got {prefer!r}.")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is infinite, and loses
-        return _studied(table, target, task, types or {}, drop, seed, lean, costs, command, clock)
+        return _studied(table, target, task, types or {}, drop, seed, prefer, costs, command, clock)
 
 
 def _studied(
@@ -164,7 +164,7 @@ def _studied(
     types: Mapping[str, str],
     drop: Sequence[str],
     seed: int,
-    lean: str,
+    prefer: str,
     costs: tuple[float, float] | None,
     command: str,
     clock: Clock,
@@ -176,7 +176,7 @@ def _studied(
     sheet, rows, y = understood(raw, target, task, types, drop, seed, digest, command, clock)
     sheet = with_costs(sheet, costs)
     X = encode(rows, sheet.columns)
-    work = _Work(X, y, rows, sheet, clock, seed, lean)
+    work = _Work(X, y, rows, sheet, clock, seed, prefer)
     work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
@@ -186,9 +186,9 @@ class _Work:
     """One study on its way."""
 
     def __init__(
-        self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, lean: str
+        self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, prefer: str
     ) -> None:
-        self.X, self.y, self.sheet, self.clock, self.seed, self.lean = X, y, sheet, clock, seed, lean
+        self.X, self.y, self.sheet, self.clock, self.seed, self.prefer = X, y, sheet, clock, seed, prefer
         self.places = np.arange(len(y))  # of the rows in the table that was read
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
@@ -287,7 +287,7 @@ class _Work:
 
     def _winner(self) -> Entry:
         if self.found.entries:
-            best, base = self.found.chosen(self.lean), self.found.baselines
+            best, base = self.found.chosen(self.prefer), self.found.baselines
             if base and best.is_no_better_than_a_constant:
                 return replace(base[0], candidate=constant(self.sheet.target))
             return best

@@ -82,20 +82,20 @@ class Comparison:
             raise InvalidData("No candidate could be fitted: see the notes.")
         return found[0]
 
-    def chosen(self, lean: str = "") -> Entry:
+    def chosen(self, prefer: str = "") -> Entry:
         """Return the winner under the one-standard-error rule.
 
         Parameters
         ----------
-        lean : {"", "simple", "best"}
+        prefer : {"", "simple", "best"}
             Usually the least loss, and an average of models only where it gains more than one standard error. "simple": the
             simplest within one standard error of the best. "best": the least loss, whatever it is made of.
         """
         best = self.best
         level = [one for one in self.latest if (one.n_rows, one.n_folds) == (best.n_rows, best.n_folds)]
-        if lean == "simple":
+        if prefer == "simple":
             return min((one for one in level if not one.behind > one.behind_error), key=_complexity, default=best)
-        if lean == "best" or best.candidate is None or not best.candidate.parts:
+        if prefer == "best" or best.candidate is None or not best.candidate.parts:
             return best
         single = next((one for one in level if one.candidate is not None and not one.candidate.parts), best)
         return single if single.behind <= single.behind_error else best
