@@ -8,6 +8,7 @@ import qed
 from qed.data import ArraySource
 from qed.linear_model import (
     ElasticNet,
+    GroupLasso,
     Lasso,
     LassoCV,
     LinearRegression,
@@ -119,3 +120,13 @@ def test_sparse_rows_and_sources_do_the_same(model):
     assert qed.verify(found, some, goal).holds
     source = ArraySource(X, goal.astype(np.float64).reshape(-1, 1), chunk_rows=64)
     assert qed.clone(model).fit(source).coef_.dtype == np.float32
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rounded_groups_are_accepted(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 4)).astype(np.float32)
+    y = X @ [1.0, -2.0, 0.5, 0.0] + rng.standard_normal(40)
+    s = 10 ** rng.uniform(-7, 7, 40)
+    model = GroupLasso(alpha=0.1, groups=[0, 0, 1, 1]).fit(X, y, s)
+    assert qed.verify(model, X, y, s).holds

@@ -188,9 +188,11 @@ def learn_rows(
     if declared.outcome is not None:
         solution = replace(solution, outcome=declared.outcome(solution, problem))
     # whoever verifies finds a dual point of a curved loss near its optimum; further away the proof is what was found here, and
-    # so it is where signs of coefficients of several classes settle in the last digits
-    is_plain = declared.penalty.traits.is_smooth or declared.loss.traits.n_scores == 1
-    is_found = declared.loss.traits.has_curvature and is_plain and solution.outcome == "solved"
+    # so it is where signs of coefficients of several classes settle in the last digits, and where groups of them are rounded
+    penalty = declared.penalty.traits
+    is_plain = penalty.is_smooth or declared.loss.traits.n_scores == 1
+    is_near = solution.outcome == "solved" and (penalty.is_separable or solution.dtype == np.float64)
+    is_found = declared.loss.traits.has_curvature and is_plain and is_near
     dual = None if is_found or not solution.gap.u.size else solution.gap.u
     store(model, solution, problem, unit=declared.unit, rows=rows, options=options, dual=dual)
 
