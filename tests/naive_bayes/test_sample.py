@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qed.core import InvalidParameter, NotFitted
+from qed.core import InvalidData, InvalidParameter, NotFitted
 from qed.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
 
@@ -127,3 +127,12 @@ def test_what_cannot_be_drawn():
         LinearDiscriminantAnalysis().fit(NORMAL, Y).sample()
     with pytest.raises(InvalidParameter, match="n_words"):
         MultinomialNB().fit(COUNTS, Y).sample(n_words=-1)
+
+
+@pytest.mark.parametrize("model", [PoissonNB(), GaussianNB(), BernoulliNB()], ids=lambda model: type(model).__name__)
+def test_numbers_that_are_no_distribution(model):
+    model.fit([[1], [0], [3]], [0, 1, 1])
+    name = "class_prior_" if isinstance(model, GaussianNB) else "class_log_prior_"
+    setattr(model, name, np.array([np.nan, 0.0]))
+    with pytest.raises(InvalidData, match="no distribution that rows can be drawn from"):
+        model.sample(5, random_state=0)

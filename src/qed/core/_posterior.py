@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _finite
-from qed.core._errors import InvalidParameter
+from qed.core._errors import InvalidData, InvalidParameter, QedError
 from qed.core._params import fitted
 from qed.core._random import generator
 from qed.core._roles import Classifier
@@ -65,8 +65,14 @@ def drawn(
 ) -> tuple[Array, Array]:
     """Draw labels by their shares, and a row of each."""
     n = whole_number(n_samples, "n_samples")
-    code = stream.choice(len(classes), size=n, p=shares)
-    return np.asarray(draw(code, stream), dtype=np.float64), np.asarray(classes[code])
+    try:
+        code = stream.choice(len(classes), size=n, p=shares)
+        rows = np.asarray(draw(code, stream), dtype=np.float64)
+    except QedError:
+        raise
+    except ValueError as error:  # shares that do not sum to one, rates and variances beyond the range of NumPy
+        raise InvalidData(f"The fitted numbers are no distribution that rows can be drawn from: {error}.") from error
+    return rows, np.asarray(classes[code])
 
 
 def whole_number(value: Any, name: str) -> int:
