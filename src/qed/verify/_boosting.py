@@ -335,7 +335,7 @@ def trees_of(model: Any, trees: Any) -> list[Tree]:
     return found
 
 
-def _check_tree(  # noqa: PLR0915
+def _check_tree(
     model: Any, where: str, tree: Tree, rows: Rows, slope: Array, bend: Array, left: Array, values: list[Array]
 ) -> tuple[Grown, Array]:
     """Send rows down, checking the questions; then derive the step of every leaf. Return where rows go, and the leaf of each."""
