@@ -1,4 +1,4 @@
-"""How numbers and dates are written: what is understood, what is in doubt, and that new rows are read as those of the fit."""
+"""How numbers and dates are written: what is understood, what is in ambiguity, and that new rows are read as those of the fit."""
 
 import numpy as np
 import pandas as pd
@@ -39,12 +39,12 @@ def test_what_is_no_number_stays_none():
     assert of_text("x", ["$3", "€4"] * 30).kind == "word"
 
 
-def test_a_doubt_is_said_and_can_be_settled():
-    assert "read as 1234" in numbers_of(["1,234", "2,500"]).doubt
+def test_an_ambiguity_is_said_and_can_be_settled():
+    assert "read as 1234" in numbers_of(["1,234", "2,500"]).ambiguity
     assert numbers_of(["1,234"], "decimal comma").values.tolist() == [1.234]
-    assert not numbers_of(["1,234", "1,234,567"]).doubt
-    assert "the month first" in moments_of(["3/4/2024", "5/6/2024"]).doubt
-    assert not moments_of(["3/4/2024", "25/6/2024"]).doubt
+    assert not numbers_of(["1,234", "1,234,567"]).ambiguity
+    assert "the month first" in moments_of(["3/4/2024", "5/6/2024"]).ambiguity
+    assert not moments_of(["3/4/2024", "25/6/2024"]).ambiguity
 
 
 def test_dates_in_their_dresses():
@@ -114,10 +114,10 @@ def test_the_user_says_how_a_column_is_written(dressed):
         study.fit(frame, "y", budget=5, types={"price": "day-first"})
 
 
-def test_money_and_three_digits_settle_the_doubt():
-    assert not numbers_of(["£1,234", "£2,500"]).doubt
-    assert not numbers_of(["1,234", "950"]).doubt
-    assert numbers_of(["€1,234", "€2,500"]).doubt
+def test_money_and_three_digits_settle_the_ambiguity():
+    assert not numbers_of(["£1,234", "£2,500"]).ambiguity
+    assert not numbers_of(["1,234", "950"]).ambiguity
+    assert numbers_of(["€1,234", "€2,500"]).ambiguity
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,9 @@ TOLD = ("get_feature_names_out", "get_support", "get_covariance", "get_depth", "
 # Numbers of a certificate that bound something: a larger one (of ``lower`` and ``bound`` of clusters a smaller one) is a weaker
 # statement, which is true as well; whether a tighter one is true, the checker decides by its own computation.
 BOUNDS = frozenset(
-    {"gap", "rounding", "radius", "backward_error", "orthogonality", "variance_error", "lower", "bound", "drift", "low", "high",
-     "weight_doubt", "mean_doubt", "spread_doubt", "gradient", "largest", "difference", "confidence", "curvature", "margins"}
+    {"gap", "rounding", "radius", "backward_error", "orthogonality", "variance_error", "lower", "bound", "drift", "low",
+     "high", "weight_rounding", "mean_rounding", "spread_rounding", "gradient", "largest", "difference", "confidence", "curvature",
+     "margins"}
 )  # fmt: skip
 # How a fit went, and dual points, which help to prove a claim and are no claim.
 TELLING = frozenset(
@@ -491,7 +492,7 @@ def _is_weaker(change: Change, before: Any) -> bool:  # noqa: PLR0911  one line 
         return bool(isinstance(change.value, float) and np.isfinite(change.value) and change.value <= before)
     if not BOUNDS.intersection(names):
         return False
-    if change.value is None and names[-1] in ("mean_doubt", "spread_doubt"):
+    if change.value is None and names[-1] in ("mean_rounding", "spread_rounding"):
         return True  # a fingerprint that does not say is held to less
     try:
         numbers = np.asarray(change.value, dtype=float)

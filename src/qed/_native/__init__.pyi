@@ -80,7 +80,7 @@ def column_spreads(X: Matrix, Y: Matrix, s: Vector | None, total: float) -> tupl
     ``total`` is the sum of the weights.
     """
 
-def spread_doubts(mean: Vector, spread: Vector, about: Vector, total: float, terms: int) -> tuple[Vector, Vector]:
+def moment_rounding(mean: Vector, spread: Vector, about: Vector, total: float, terms: int) -> tuple[Vector, Vector]:
     """Bounds on the rounding of means and of spreads, (q,) each, summed about a row with at most so many additions."""
 
 def centre_moments(
@@ -335,13 +335,13 @@ def group_value(w: Matrix, number: Indices | None, strength: Vector, ridge: floa
     ``number`` is int64, the group of each row, or None: every row is one. ``strength`` is one for all, or one each.
     """
 
-def group_shrink(z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector) -> float:
-    """Find the largest factor <= 1 by which every group of z, longer by that of doubt, is within its strength."""
+def group_shrink(z: Matrix, rounding_error: Matrix, number: Indices | None, strength: Vector) -> float:
+    """Find the largest factor <= 1 by which every group of z, longer by that of rounding_error, is within its strength."""
 
 def group_excess(
-    w: Matrix, z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector, ridge: float
+    w: Matrix, z: Matrix, rounding_error: Matrix, number: Indices | None, strength: Vector, ridge: float
 ) -> tuple[float, float]:
-    """Tell what separates w and z from equality in the inequality of Fenchel and Young, and how much doubt in z may add."""
+    """Tell what separates w and z from equality in the inequality of Fenchel and Young, and what its rounding may add."""
 
 SweptGroups: TypeAlias = tuple[NDArray[np.int64], Vector, Vector, float]
 """Starts of groups of coefficients with their end, bounds on the curvature along each, strengths, and a ridge."""

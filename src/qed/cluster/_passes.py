@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from qed.cluster._bound import LARGEST, Scatter
+from qed.cluster._bound import MAX_EIGEN_SIDE, Scatter
 from qed.cluster._kernels import Bounds, Places
 from qed.cluster._lloyd import Run
 from qed.core._events import STOP
@@ -44,8 +44,8 @@ class FoldedScatter(Scatter):
         require_memory(48 * p * p, f"The {p} x {p} matrix of products of columns", "Choose fewer columns.")
         moments = fold(source, _moments, name=name)
         self.rows, self.seen = moments.rows, fingerprint_of(moments)
-        self.matrix = moments.XX if p <= LARGEST else None
-        self.doubt = moments.rounding * float(np.sum(moments.peak))
+        self.matrix = moments.XX if p <= MAX_EIGEN_SIDE else None
+        self.rounding_error = moments.rounding * float(np.sum(moments.peak))
         require_range(source, self.seen)
 
 

@@ -74,7 +74,7 @@ class RowScores:
 
     def look(self) -> float:
         """Return the mean loss, and note values, slopes and curvatures."""
-        self.value, self.slope, self.bend = self.loss.curve(self.scores, self.y)
+        self.value, self.slope, self.curvature = self.loss.curve(self.scores, self.y)
         return float(self.value.mean() if self.is_plain else self.s @ self.value / self.s.sum())
 
     def add(self, trees: list[TreeEnsemble]) -> None:

@@ -16,7 +16,7 @@ from qed.linear_model._learn_online import Shown, begin, favours, show, shown, s
 from qed.linear_model._online import Rule, Stop, Trail, Visits
 from qed.linear_model._stochastic import POWER_TEXT, STEPS_TEXT, Steps, StochasticLearner
 
-MOMENTS = ("mean", "spread", "mean_doubt", "spread_doubt")  # of a fingerprint, one number a column
+MOMENTS = ("mean", "spread", "mean_rounding", "spread_rounding")  # of a fingerprint, one number a column
 ENTRIES = 1 << 20  # zeros and ones of several classes that are in memory at a time
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._events import Progress
 from qed.study._column_types import describe, said_form
-from qed.study._describe_table import begin_record, describe_column, doubts, read_as_said, require_used
+from qed.study._describe_table import ambiguities, begin_record, describe_column, read_as_said, require_used
 from qed.study._model import usable_rows
 from qed.study._schema import TableSchema
 from qed.study._task import describe_target
@@ -63,7 +63,7 @@ def understood(
     if lost:
         notes.append(f"{lost:,} row{'s' if lost > 1 else ''} without {target!r} left out.")
     notes += [f"The target {target!r}: {note}." for note in column.notes if "counted as missing" in note]
-    notes += doubts(raw, drop)
+    notes += ambiguities(raw, drop)
     if rows.n_rows < FEWEST_ROWS:
         raise InvalidData(
             f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check. Add"

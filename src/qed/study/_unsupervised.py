@@ -11,7 +11,7 @@ from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.core._events import Progress
 from qed.study._checked import Checked
 from qed.study._clock import Clock, seconds_of
-from qed.study._describe_table import begin_record, describe_column, doubts, read_as_said, require_used
+from qed.study._describe_table import ambiguities, begin_record, describe_column, read_as_said, require_used
 from qed.study._encode import encode
 from qed.study._recipes import MOST_CATEGORIES, places_of
 from qed.study._schema import OutputSchema, UnsupervisedSchema, words_array
@@ -117,7 +117,7 @@ def table_rows(
         progress.step(message=f"{sum(one.is_used for one in columns)} of {len(columns)} columns used")
     require_used(columns, purpose="to compare rows by")
     X = encode(raw, columns)
-    notes = [*raw.notes, *doubts(raw, drop)]
+    notes = [*raw.notes, *ambiguities(raw, drop)]
     record = begin_record(raw, raw.n_rows, seed=seed, digest=digest, command=command, clock=clock, notes=notes)
     return TableRows(raw, columns, X, shuffled(X, np.zeros(len(X)), seed), record, clock, seed)
 

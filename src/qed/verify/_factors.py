@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qed.certificates import StationaryCertificate
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-6  # of the null objective: codes that are found anew agree to far more
+RELATIVE_TOLERANCE = 1e-6  # of the null objective: codes that are found anew agree to far more
 DEPENDENT = 1e-13  # of the largest curvature of atoms in use: less of it is rounding
 UNUSED = 1e-5  # of the penalty strength: how far below it no row correlates with an atom that is surely unused
 NONNEGATIVE = 1e-10  # of the same, for objectives of nonnegative codes
@@ -56,12 +56,12 @@ def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y:
         null = _divergence(x, np.full(x.shape, x.mean()), beta)
     objective = error + _penalty(W, on_W, ratio) + _penalty(H, on_H, ratio)
     size = max(null, objective)
-    require_stated(model, certificate, STEPS[beta == 2], (objective, null, gap), NEAR * size)
+    require_stated(model, certificate, STEPS[beta == 2], (objective, null, gap), RELATIVE_TOLERANCE * size)
     if not abs(objective - certificate.objective) <= NONNEGATIVE * size:  # which is flat where codes are the best ones
         refuse(model, f"its objective is {objective:.14g}, not {certificate.objective:.14g}")
-    if not abs(model.reconstruction_err_**2 / 2 - error) <= NEAR * size:
+    if not abs(model.reconstruction_err_**2 / 2 - error) <= RELATIVE_TOLERANCE * size:
         refuse(model, f"its reconstruction error is {np.sqrt(2 * error):.8g}, not {model.reconstruction_err_:.8g}")
-    return Verdict(certificate.statement, objective, max(gap, 0.0), NEAR * size, certificate.gap)
+    return Verdict(certificate.statement, objective, max(gap, 0.0), RELATIVE_TOLERANCE * size, certificate.gap)
 
 
 def require_stated(
@@ -200,13 +200,13 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
             place = np.maximum(best, 0.0) if model.positive_dict else best
             place = place / max(float(np.linalg.norm(place)), 1.0)
             gap += use / 2 * max(float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
-    near = NEAR * max(null, objective)
+    near = RELATIVE_TOLERANCE * max(null, objective)
     step = "change of a single entry of the codes or of a single atom"
     if near < objective - certificate.objective:
         # codes that were found here are not the best ones: the objective of those is bounded from below by dual points
-        doubt = float(np.sum(lacking(x, D, U, alpha, positive=model.positive_code)))
-        if certificate.objective >= objective - doubt - near:
-            objective, gap, near = certificate.objective, max(gap - doubt, 0.0), near + doubt
+        rounding_error = float(np.sum(lacking(x, D, U, alpha, positive=model.positive_code)))
+        if certificate.objective >= objective - rounding_error - near:
+            objective, gap, near = certificate.objective, max(gap - rounding_error, 0.0), near + rounding_error
     require_stated(model, certificate, step, (objective, null, gap), near)
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 WHAT = "log-likelihood plus the logarithm of the prior"
-NEAR = 1e-7  # relative, of how far a step moves
+RELATIVE_TOLERANCE = 1e-7  # relative, of how far a step moves
 log_factorial = np.frompyfunc(lambda x: math.lgamma(float(x) + 1.0), 1, 1)
 
 
@@ -61,7 +61,7 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     noise = 1e-9 + 8 * DOUBLE * float(np.sqrt(np.sum(1 / smallest))) + 4 * math.sqrt(columns) * rounding
     moved = _displacement(model, stored, here.following)
     moved = 0.0 if certificate.displacement == 0 and moved <= 5 * noise else moved
-    allowed = NEAR * certificate.displacement + noise
+    allowed = RELATIVE_TOLERANCE * certificate.displacement + noise
     require(model, "the next step moves differently", moved, certificate.displacement, allowed)
     off = abs(here.objective - certificate.objective)
     return Verdict(certificate.statement, here.objective, off, rounding, certificate.rounding, "objective value")

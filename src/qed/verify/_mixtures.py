@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qed.certificates import AscentCertificate
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-7  # relative, of how far a step moves
+RELATIVE_TOLERANCE = 1e-7  # relative, of how far a step moves
 
 
 class Parameters(NamedTuple):
@@ -98,7 +98,7 @@ def judge(
         "the next step moves differently",
         moved,
         certificate.displacement,
-        NEAR * certificate.displacement + noise,
+        RELATIVE_TOLERANCE * certificate.displacement + noise,
     )
     off = abs(here.objective - certificate.objective)
     return Verdict(

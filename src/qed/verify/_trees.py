@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 BUDGET = 4_000_000  # values sorted to see that splits are the best ones
-NEAR = 1e-9  # relative, of sums in double precision
+RELATIVE_TOLERANCE = 1e-9  # relative, of sums in double precision
 TIED = 2.0**-37  # of the impurity of the root, by which a search may take cuts for equal
 UNIT = 2.0**-51  # what a term of a sum is rounded by at most, twice over, for the fit and for this check
 
@@ -50,7 +50,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
     if not certificate.rounding <= 2 * rounding:
         _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
-    slack = 2 * rounding + NEAR * null
+    slack = 2 * rounding + RELATIVE_TOLERANCE * null
     if (certificate.rows, certificate.leaves) != (len(rows.sample.s), int(leaf.sum())):
         _refuse(model, f"it states {certificate.rows} rows and {certificate.leaves} leaves")
     for what, stated, found in (
@@ -200,7 +200,7 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
         if rows.sample.criterion == "absolute_error":
             under = np.bincount(local, s[here] * (own[:, 0] < stated[local, 0]), minlength=len(nodes))
             over = np.bincount(local, s[here] * (own[:, 0] > stated[local, 0]), minlength=len(nodes))
-            off = np.maximum(under, over) > 0.5 * weight * (1 + NEAR)
+            off = np.maximum(under, over) > 0.5 * weight * (1 + RELATIVE_TOLERANCE)
             if off.any():
                 _refuse(model, f"node {int(nodes[off][0])} does not predict a median")
             mass = np.bincount(local, s[here] * np.abs(own[:, 0] - stated[local, 0]), minlength=len(nodes))
@@ -210,15 +210,17 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
             mean = np.empty((len(nodes), width))
             for k in range(width):
                 mean[:, k] = shift[:, k] + np.bincount(local, s[here] * (own[:, k] - shift[local, k])) / weight
-            limits.read(model, nodes, mean[:, -1], NEAR * size)
+            limits.read(model, nodes, mean[:, -1], RELATIVE_TOLERANCE * size)
             for k in range(width):
                 _compare(
                     model, nodes, stated[:, k], limits.kept(nodes, mean[:, k], is_last=k == width - 1), size, "value"
                 )
             mass = mass_of(rows.sample.criterion, own, s[here], local, mean)
         masses[nodes] = mass
-        rounded = np.minimum(64 * (count + 16) * UNIT / NEAR, 1.0)  # of shares, whose impurity is at most about one
-        scale = rounded if is_class else np.maximum(mass / weight, size**2 * NEAR)
+        rounded = np.minimum(
+            64 * (count + 16) * UNIT / RELATIVE_TOLERANCE, 1.0
+        )  # of shares, whose impurity is at most about one
+        scale = rounded if is_class else np.maximum(mass / weight, size**2 * RELATIVE_TOLERANCE)
         _compare(model, nodes, tree.impurity[nodes], mass / weight, scale, "impurity")
         _check_thresholds(model, tree, rows, here, at)
     return masses, limits
@@ -281,7 +283,7 @@ class _Limits:
         """Return what the cuts of a node are limited by."""
         if self.directions is None:
             return None
-        return Directions(self.directions, float(self.low[node]), float(self.high[node]), NEAR * size)
+        return Directions(self.directions, float(self.low[node]), float(self.high[node]), RELATIVE_TOLERANCE * size)
 
 
 def directions_of(model: Any, n_columns: int) -> Array | None:
@@ -298,7 +300,7 @@ def directions_of(model: Any, n_columns: int) -> Array | None:
 
 
 def _compare(model: Any, nodes: Array, stated: Array, found: Array, size: Array, what: str) -> None:
-    off = ~(np.abs(stated - found) <= NEAR * size + 1e-300)
+    off = ~(np.abs(stated - found) <= RELATIVE_TOLERANCE * size + 1e-300)
     if off.any():
         k = int(np.flatnonzero(off)[0])
         _refuse(model, f"the {what} of node {int(nodes[k])} is {found[k]:.12g}, and {stated[k]:.12g} is stated")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qed.verify._verdict import Verdict
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-9  # relative, of numbers that parameters and rows prescribe
+RELATIVE_TOLERANCE = 1e-9  # relative, of numbers that parameters and rows prescribe
 LOG_TWO = math.log(2)
 
 
@@ -82,8 +82,8 @@ def _prior(model: Any, rows: Rows, seen: Seen) -> Before:
         model.weight_concentration_prior_ == concentration
         and model.mean_precision_prior_ == precision
         and model.degrees_of_freedom_prior_ == degrees
-        and bool(np.all(np.abs(model.mean_prior_ - mean) <= NEAR * spread))
-        and bool(np.all(np.abs(whole - scatter) <= NEAR * size))
+        and bool(np.all(np.abs(model.mean_prior_ - mean) <= RELATIVE_TOLERANCE * spread))
+        and bool(np.all(np.abs(whole - scatter) <= RELATIVE_TOLERANCE * size))
     )
     if not same:
         refuse(model, "its prior is not the one that parameters and rows prescribe")

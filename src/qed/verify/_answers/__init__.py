@@ -13,7 +13,7 @@ whose numbers answer anything else is refused, and so is a class that is not in 
     _compare     numbers and labels, and how near they must be
     _linear      sums of columns times coefficients      _densities   logarithms of shares and densities
     _trees       leaves of trees, forests and boosting   _networks    layers
-    _nearest     neighbours and donors                   _columns     columns moved, bent, ranked, chosen
+    _nearest     neighbours and donors                   _columns     columns moved, powered, ranked, chosen
     _bases       columns made of columns                 _entries     codes of entries, dates, gaps
     _texts       words and names                         _composites  models of models
     _embeddings  points of new rows                      _rounds      gaps filled by models, one after the other
