@@ -183,7 +183,7 @@ def test_info_shows_columns_proof_and_story(folder, capsys):
     assert main(["info", str(folder / "sex.qed"), "--json"]) == 0
     found = answer(capsys)
     assert found["target"]["labels"] == ["female", "male"]
-    assert found["story"]["rows_fitted"] == 333
+    assert found["fit_record"]["rows_fitted"] == 333
 
 
 def test_demo_writes_a_page_and_refuses_a_tampered_copy(tmp_path, capsys):

@@ -84,13 +84,13 @@ def dressed():
 def test_the_model_remembers_how_its_columns_are_written(dressed, tmp_path):
     frame, price, rate = dressed
     found = study.fit(frame, "y", budget=5)
-    kinds = {one.name: (one.kind, one.form, one.unit) for one in found.sheet.columns}
+    kinds = {one.name: (one.kind, one.form, one.unit) for one in found.schema.columns}
     assert kinds == {
         "price": ("number", "$; decimal point", "$"),
         "rate": ("number", "%", "%"),
         "when": ("date", "month first", ""),
     }
-    assert any("--types when=day-first" in note for note in found.sheet.story.notes)
+    assert any("--types when=day-first" in note for note in found.schema.fit_record.notes)
     found.model.save(tmp_path / "m.qed")
     model = study.load(tmp_path / "m.qed")
     plain = frame.assign(price=price, rate=[f"{one}%" for one in rate])
@@ -107,8 +107,8 @@ def test_the_model_remembers_how_its_columns_are_written(dressed, tmp_path):
 def test_the_user_says_how_a_column_is_written(dressed):
     frame = dressed[0]
     found = study.fit(frame, "y", budget=5, types={"when": "day-first"})
-    assert {one.name: one.form for one in found.sheet.columns}["when"] == "day first"
-    assert not any("day-first" in note for note in found.sheet.story.notes)
+    assert {one.name: one.form for one in found.schema.columns}["when"] == "day first"
+    assert not any("day-first" in note for note in found.schema.fit_record.notes)
     assert found.model.verify(frame).holds
     with pytest.raises(InvalidParameter, match="cannot be read so"):
         study.fit(frame, "y", budget=5, types={"price": "day-first"})

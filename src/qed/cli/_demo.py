@@ -50,15 +50,15 @@ def arguments(made: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Tell the story."""
+    """Run the demonstration."""
     import qed  # noqa: PLC0415
     from qed.report import study_report  # noqa: PLC0415
     from qed.study import fit, load  # noqa: PLC0415
 
     folder = _folder(options.folder)
     screen.say(f"qed {qed.__version__}: machine learning that shows its proof.", "bold")
-    target, story, title = DEMOS[options.data]
-    screen.say(story)
+    target, words, title = DEMOS[options.data]
+    screen.say(words)
     data = folder / f"{options.data}.csv"
     write_whole(str(data), lambda path: _copy_table(options.data, path), replace=True)
     command = f"qed fit {data} --target {target} --out {folder / 'model.qed'} --report {folder / 'report.html'}"

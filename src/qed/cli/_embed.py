@@ -53,7 +53,7 @@ def _show(found: TableEmbedding, screen: Screen) -> None:
     ]
     screen.table(("", "trustworthiness", "continuity", ""), rows, right="12")
     screen.say(f"  {found.reason}")
-    screen.heading(f"Result: {found.model.sheet.output.method} of {len(found.points):,} rows")
+    screen.heading(f"Result: {found.model.schema.output.method} of {len(found.points):,} rows")
     screen.say(
         f"  trustworthiness {found.trustworthiness:.3f}: points that are near each other are rows that are near each other"
     )

@@ -51,7 +51,7 @@ class TableRows:
         The rows as numbers, NaN for gaps.
     order : ndarray of int of shape (n,)
         The rows at random, the same however the table is sorted.
-    story : FitRecord
+    fit_record : FitRecord
         Where they come from.
     clock : Clock
         Time that is left.
@@ -63,7 +63,7 @@ class TableRows:
     columns: tuple[ColumnSchema, ...]
     X: Array
     order: Array
-    story: FitRecord
+    fit_record: FitRecord
     clock: Clock
     seed: int
 
@@ -234,18 +234,18 @@ def finished_model(
     notes: Sequence[str] = (),
 ) -> UnsupervisedModel:
     """Put a pipeline and what it remembers together, and close the record of the fit."""
-    told = [*data.story.notes, *notes]
+    told = [*data.fit_record.notes, *notes]
     if rows < data.n_rows:
         told.append(f"The model was fitted on {rows:,} of {data.n_rows:,} rows: time or memory allow no more.")
-    story = replace(
-        data.story,
+    fit_record = replace(
+        data.fit_record,
         rows_fitted=rows,
         seconds=data.clock.spent,
         candidate=output.method,
         scores=dict(scores),
         notes=tuple(told),
     )
-    return UnsupervisedModel(pipeline, UnsupervisedSchema(data.columns, output, story))
+    return UnsupervisedModel(pipeline, UnsupervisedSchema(data.columns, output, fit_record))
 
 
 def output_of(task: str, method: str, labels: Sequence[str] = (), **others: Any) -> OutputSchema:
