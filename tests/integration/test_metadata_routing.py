@@ -171,7 +171,7 @@ def test_models_around_one_model_give_it_what_it_asks_for(kind, name):
 
 def calibrated(lib, kind, request, method):
     inner = {
-        "no weights": lambda: lib.neighbors.KNeighborsClassifier(),
+        "no weights": lib.neighbors.KNeighborsClassifier,
         "none": lambda: None,
         "logistic": lambda: lib.linear_model.LogisticRegression(C=0.5, tol=1e-8, max_iter=1000),
     }[kind]()

@@ -189,7 +189,8 @@ def test_a_perceptron_keeps_the_digits_that_separate_its_rows():
     X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [-1.0, -1.0]], dtype=np.float32)
     y, weight = np.array([1, 1, 1, 0]), np.array([1.0 + 2.0**-26, 1.0, 1.0, 1.0])
     model = Perceptron(shuffle=False, fit_intercept=False).fit(X, y, weight)
-    np.testing.assert_array_equal(model.coef_, [[1.0 + 2.0**-26, 1.0]])  # in float32 the third row would lie on the plane
+    # rounded to float32, the third row would lie on the hyperplane
+    np.testing.assert_array_equal(model.coef_, [[1.0 + 2.0**-26, 1.0]])
     assert (model.certificate_.margins > 0).all()
     assert qed.verify(model, X, y, weight).holds
     model = Perceptron(shuffle=False, fit_intercept=False).fit(X[[0, 1, 3]], y[[0, 1, 3]], weight[[0, 1, 3]])
