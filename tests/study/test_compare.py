@@ -209,7 +209,10 @@ def test_new_rows_that_differ_are_reported(priced):
     priced.model.predict(new)
     assert any("Column 'size' has shifted" in one and "below" in one for one in priced.model.notices)
     assert "study of 'price'" in repr(priced)
-    assert "<table>" in priced._repr_html_()
+    html = priced._repr_html_()
+    assert priced.winner.title in html
+    assert "rows kept aside until the final fit" in html
+    assert all(one.title in html for one in priced.comparison.latest[:3])
 
 
 def test_more_than_fifty_classes():

@@ -135,7 +135,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         rule, rows = self._rule(), shown(data, classes=True, favour=favour)
         memory = begin(self, rows, rule, self._course()) if first else self.memory_
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
-        self._keep(found.memory, 1)
+        self._keep(found.memory, 1, rows.X.dtype)
         self.certificate_ = MistakeBoundCertificate(
             found.memory.rows, found.memory.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
         )

@@ -48,6 +48,7 @@ MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
 SHUFFLE_SHARE = 0.05  # of the budget, for the importance of columns
 TRIAL_SHARE = 0.45  # of the time for two fits, the second of which has the rows kept aside besides
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
+LISTED = 6  # candidates that a notebook shows
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,9 +86,13 @@ class Study:
         return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
 
     def _repr_html_(self) -> str:
-        from qed.study._model import as_table  # noqa: PLC0415  (notebooks only)
+        from qed.study._model import as_table, html_table  # noqa: PLC0415  (notebooks only)
 
-        return as_table(self.schema)
+        first = [*self.comparison.latest[:LISTED], *self.comparison.baselines]
+        rows = [(one.title, f"{one.loss:.4g}", f"± {1.96 * one.error:.2g}", f"{one.n_rows:,}") for one in first]
+        loss = "squared error" if self.schema.target.task == "regression" else "log loss"
+        board = html_table(rows, ("tried, best first", loss, "95 %", "rows"))
+        return as_table(self.schema, self.held_out.scores) + board
 
     @property
     def is_interrupted(self) -> bool:

@@ -21,9 +21,10 @@ from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from qed.inspection import Explanation
+    from qed.metrics import Score
     from qed.study._raw import RawTable
     from qed.study._schema import TableSchema, TargetSchema
 
@@ -215,23 +216,34 @@ def _beyond_targets(said: list[Array], target: TargetSchema) -> list[str]:
     ]
 
 
-def as_table(schema: TableSchema) -> str:
-    """Show a model in a notebook."""
-    from html import escape  # noqa: PLC0415  (notebooks only)
-
+def as_table(schema: TableSchema, scores: Mapping[str, Score] | None = None) -> str:
+    """Show a model in a notebook, with the intervals of its scores where they are known."""
     fit_record = schema.fit_record
+    judged = f"on {fit_record.held_out:,} rows kept aside until the final fit"
+    known = {name: f"{value:.4g}" for name, value in fit_record.scores.items()}
+    for name, one in (scores or {}).items():
+        known[name] = f"{one.value:.4g} ({one.lower:.4g} to {one.upper:.4g})"
     rows = [
         ("predicts", f"{schema.target.name} ({schema.target.task})"),
         ("model", fit_record.candidate),
         ("columns", ", ".join(one.name for one in schema.used[:12]) + (" …" if len(schema.used) > 12 else "")),
-        ("rows", f"{fit_record.rows_fitted:,} fitted, {fit_record.held_out:,} kept aside"),
-        *((name, f"{value:.4g} on rows kept aside") for name, value in fit_record.scores.items()),
+        ("rows fitted", f"{fit_record.rows_fitted:,} of {fit_record.source}"),
+        *((name, f"{value} {judged}") for name, value in known.items()),
     ]
+    return html_table(rows)
+
+
+def html_table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Return a table for a notebook; the first entry of each row is its name."""
+    from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
+
+    left = "style='text-align:left'"
+    top = "".join(f"<th {left}>{escaped(one)}</th>" for one in head)
     cells = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
-        for name, value in rows
+        f"<tr><th {left}>{escaped(name)}</th>{''.join(f'<td {left}>{escaped(one)}</td>' for one in others)}</tr>"
+        for name, *others in rows
     )
-    return f"<table>{cells}</table>"
+    return f"<table>{f'<tr>{top}</tr>' if head else ''}{cells}</table>"
 
 
 def load_predictor(path: str | os.PathLike[str]) -> TableModel:
