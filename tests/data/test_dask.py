@@ -194,7 +194,7 @@ def test_a_failing_partition_is_named(client, tmp_path):
 
     with pytest.raises(ZeroDivisionError) as caught:
         fold(source, fail, client)
-    assert any("f000.parquet (row groups 0 to 3)" in note for note in caught.value.__notes__)
+    assert any("f000.parquet (row groups 0 to 1)" in note for note in caught.value.__notes__)
     damaged = tmp_path / "f001.parquet"
     content = bytearray(damaged.read_bytes())
     content[1000:3000] = bytes(2000)

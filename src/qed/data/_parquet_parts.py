@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from bisect import bisect_right
@@ -23,9 +24,8 @@ KEPT_BYTES = 1 << 26  # of a chunk whose memory a thread may keep: twice the siz
 KEPT_CHUNKS = 2  # one that is computed with, and one that is read
 HOLDERS = 2  # references to memory that no array uses: the list, and the argument of getrefcount
 BUFFER_BYTES = 1 << 24  # read buffers of all columns together
-CHUNKS_PER_PART = (
-    2  # a part is a task on a cluster: some tens of MiB, next to which its few milliseconds of overhead are small
-)
+CHUNKS_PER_TASK = 1 / 18  # how many chunks a worker reads while a scheduler looks after one task: 18 ms and 1 ms
+MOST_CHUNKS = 16  # of a part: what a worker does twice when it dies, and what boosting has in memory at a time
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,13 @@ class Piece(NamedTuple):
 
 
 def cut_parts(footers: Sequence[Footer], layout: Layout) -> tuple[ParquetPart, ...]:
-    """Cut files into parts: whole row groups, as many as it takes to have `CHUNKS_PER_PART` chunks."""
-    enough = CHUNKS_PER_PART * layout.batch_rows
+    """Cut files into parts of some chunks each, and of whole row groups.
+
+    A part is a task on a cluster. Many parts keep its scheduler busy, and of few some workers wait for the last: for N chunks the
+    sum of both is least at ``sqrt(N * CHUNKS_PER_TASK)`` chunks a part.
+    """
+    chunks = sum(footer.n_rows for footer in footers) / layout.batch_rows
+    enough = min(MOST_CHUNKS, max(1, round(math.sqrt(chunks * CHUNKS_PER_TASK)))) * layout.batch_rows
     parts: list[ParquetPart] = []
     pieces: list[Piece] = []
     rows = 0

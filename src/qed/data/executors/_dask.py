@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import dask
 import distributed
 import numpy as np
+from distributed.protocol import pickle
 
 from qed.core._errors import ClusterLost, InvalidData, InvalidParameter
 from qed.core._threads import limited_threads
@@ -59,7 +60,7 @@ class DaskExecutor(Remote):
     def __init__(self, client: distributed.Client) -> None:
         self._client, self._owns = client, False
         self._lost: ClusterLost | None = None
-        _require_running(client)
+        self._threads, self._asked = _require_running(client), time.monotonic()
         _require_same_version(client)
 
     @classmethod
@@ -86,16 +87,15 @@ class DaskExecutor(Remote):
         if self._lost is not None:  # what is left of a fit that was cut short
             yield from map(function, rest)
             return
-        self.require_cluster()
-        most = TASKS_PER_THREAD * max(1, _thread_count(client))
+        half = TASKS_PER_THREAD * len(self.require_cluster()) // 2
         waiting: deque[tuple[Any, str]] = deque()
         try:
             while True:
-                if 2 * len(waiting) <= most:  # tasks go out, and results come in, several in a message
-                    waiting.extend(self._submit(function, list(islice(rest, most - len(waiting)))))
+                if len(waiting) <= half:  # tasks go out, and results come in, several in a message
+                    waiting.extend(self._submit(function, list(islice(rest, 2 * half - len(waiting)))))
                 if not waiting:
                     return
-                yield from self.ready(waiting)
+                yield from self.ready(waiting, min(half, len(waiting)))
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
@@ -124,35 +124,38 @@ class DaskExecutor(Remote):
             tasks = [_loaded(function, item) for item in items]
             futures = self._client.compute(tasks)
         else:
-            n = len(items)
-            futures = self._client.map(_run, [function] * n, items, [__version__] * n, pure=False, batch_size=n or None)
+            n, function = len(items), _packed(function)
+            packed = [_packed(item) for item in items]
+            futures = self._client.map(_run, [function] * n, packed, [__version__] * n, pure=False, batch_size=n or None)
         return list(zip(futures, [str(getattr(item, "label", "")) for item in items], strict=True))
 
-    def ready(self, waiting: deque[tuple[Any, str]]) -> list[Any]:
-        """Wait for the first result, and take it with those behind it that are there as well."""
-        client, (first, label) = self._client, waiting[0]
-        self.wait_for(first, label)
-        count = max(1, sum(1 for _ in takewhile(lambda one: one[0].status == "finished", waiting)))
+    def ready(self, waiting: deque[tuple[Any, str]], count: int) -> list[Any]:
+        """Wait for the first so many results, and take them with those behind them that are there as well."""
+        first = list(islice(waiting, count))
+        self.wait_for(first)
+        count += sum(1 for _ in takewhile(lambda one: one[0].status == "finished", islice(waiting, count, None)))
         taken = [waiting.popleft() for _ in range(count)]
         try:
-            return list(client.gather([future for future, _ in taken]))
+            return list(self._client.gather([future for future, _ in taken]))
         except distributed.KilledWorker as error:
+            label = next((label for future, label in taken if future.status == "error"), "")
             raise ClusterLost(
                 f"Workers died again and again while they computed {label or 'a task'}: it may need more memory than a worker "
                 "has. Give workers more memory, or scan with a smaller batch_rows."
             ) from error
 
-    def wait_for(self, future: Any, label: str) -> None:
-        """Wait until a task has ended, well or not; look now and then whether the cluster is still there."""
+    def wait_for(self, tasks: Iterable[tuple[Any, str]]) -> None:
+        """Wait until tasks have ended, well or not; look now and then whether the cluster is still there."""
         client, since, warned = self._client, time.monotonic(), False
-        while not future.done():
+        while under_way := [(future, label) for future, label in tasks if not future.done()]:
             try:
-                future.exception(timeout=CHECK_SECONDS)
+                under_way[-1][0].exception(timeout=CHECK_SECONDS)  # the last: when it ends, most have ended
             except TimeoutError:
                 if client.status != "running":
                     raise self.gone() from None
                 if not warned and time.monotonic() - since > SLOW_SECONDS:
-                    logging.getLogger("qed").info("waiting for %s since %.0f s", label or "a task", SLOW_SECONDS)
+                    label = under_way[0][1] or "a task"
+                    logging.getLogger("qed").info("waiting for %s since %.0f s", label, SLOW_SECONDS)
                     warned = True
 
     @property
@@ -171,11 +174,17 @@ class DaskExecutor(Remote):
             logging.getLogger("qed").warning("%s", self._lost)
         return self._lost
 
-    def require_cluster(self) -> None:
-        """Refuse a cluster that is gone, or that has no workers."""
+    def require_cluster(self) -> list[tuple[str, int]]:
+        """Refuse a cluster that is gone, or that has no workers; return the threads of the others.
+
+        Each is the address of a worker, and a number. They are asked for at most every `CHECK_SECONDS`: it takes as long as a
+        short pass.
+        """
         if self._client.status != "running":
             raise self.gone()
-        _require_running(self._client)
+        if time.monotonic() - self._asked > CHECK_SECONDS:
+            self._threads, self._asked = _require_running(self._client), time.monotonic()
+        return self._threads
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Compute delayed values, all at once."""
@@ -194,17 +203,13 @@ class Placed:
     def __init__(self, runs: DaskExecutor, client: distributed.Client) -> None:
         self._runs, self._client = runs, client
         self._owners: dict[int, tuple[str, int]] = {}
-        self._threads: list[tuple[str, int]] = []
-        self._asked = -np.inf
 
     def map(self, function: Callable[[Any], B], items: Iterable[Any], /) -> Iterator[B]:
         """Apply the function on the workers; results come in the order of the items."""
         items, client = list(items), self._client
-        if time.monotonic() - self._asked > CHECK_SECONDS:  # asking takes as long as a short pass
-            self._runs.require_cluster()
-            self._threads, self._asked = _threads(client), time.monotonic()
+        placed = self._placed([item.number for item in items], self._runs.require_cluster())
         groups: dict[tuple[str, int], list[int]] = {}
-        for place, owner in enumerate(self._placed([item.number for item in items])):
+        for place, owner in enumerate(placed):
             groups.setdefault(owner, []).append(place)
         order: list[int] = []
         waiting: deque[tuple[Any, str]] = deque()
@@ -213,10 +218,8 @@ class Placed:
             for (address, _), places in groups.items():
                 order.extend(places)
                 waiting.extend(self._submit(function, [items[place] for place in places], address))
-            for future, label in waiting:
-                self._runs.wait_for(future, label)
-            while waiting:  # all at once, unless one failed
-                found.extend(one for answers in self._runs.ready(waiting) for one in answers)
+            while waiting:
+                found.extend(one for answers in self._runs.ready(waiting, len(waiting)) for one in answers)
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
@@ -227,9 +230,9 @@ class Placed:
         answers = dict(zip(order, found, strict=True))
         return iter([answers[place] for place in range(len(items))])
 
-    def _placed(self, numbers: Sequence[int]) -> list[tuple[str, int]]:
+    def _placed(self, numbers: Sequence[int], threads: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
         """Return the worker and its thread that each number belongs to; new ones go to those that have fewest."""
-        load = dict.fromkeys(self._threads, 0)
+        load = dict.fromkeys(threads, 0)
         self._owners = {number: owner for number, owner in self._owners.items() if owner in load}
         for owner in self._owners.values():
             load[owner] += 1
@@ -244,27 +247,33 @@ class Placed:
         if isinstance(innermost(items[0]), DelayedPart):
             tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
             return list(zip(self._client.compute(tasks, **there), [item.label for item in items], strict=True))
-        future = self._client.submit(_run_each, function, items, __version__, pure=False, **there)
+        packed = [_packed(item) for item in items]
+        future = self._client.submit(_run_each, _packed(function), packed, __version__, pure=False, **there)
         return [(future, items[0].label)]
 
 
-def _threads(client: distributed.Client) -> list[tuple[str, int]]:
-    """Return all threads of the workers: the address of the worker, and a number."""
-    return [(address, k) for address, many in sorted(client.nthreads().items()) for k in range(many)]
+def _packed(one: Any) -> Any:
+    """Return what is sent as bytes, which the scheduler passes on: objects it would unpack, and pack again for each worker."""
+    return one if isinstance(one, distributed.Future) else pickle.dumps(one)
+
+
+def _unpacked(one: Any) -> Any:
+    return pickle.loads(one) if isinstance(one, bytes) else one
 
 
 def _listed(answer: B) -> list[B]:
     return [answer]
 
 
-def _run_each(function: Callable[[A], B], items: Sequence[A], version: str) -> list[B]:
+def _run_each(function: Any, items: Sequence[Any], version: str) -> list[Any]:
     return [_run(function, item, version) for item in items]
 
 
-def _run(function: Callable[[A], B], item: A, version: str) -> B:
+def _run(function: Any, item: Any, version: str) -> Any:
     """Compute on a worker, with one thread of its own: Dask runs as many tasks as the worker has threads."""
     if version != __version__:  # a worker that joined later
         raise InvalidParameter(_other_version({"this worker": __version__}, version))
+    function, item = _unpacked(function), _unpacked(item)
     try:
         with limited_threads(1), scratch_in(distributed.get_worker().local_directory):
             return function(item)
@@ -283,20 +292,20 @@ def _loaded(function: Callable[[Any], B], item: Any) -> Any:
 
 
 def _run_loaded(function: Callable[[Any], B], part: Any, version: str, *data: Any) -> B:
-    return _run(function, with_innermost(part, replace(innermost(part), data=data)), version)
+    result: B = _run(function, with_innermost(part, replace(innermost(part), data=data)), version)
+    return result
 
 
-def _thread_count(client: distributed.Client) -> int:
-    return sum(client.nthreads().values())
-
-
-def _require_running(client: distributed.Client) -> None:
+def _require_running(client: distributed.Client) -> list[tuple[str, int]]:
+    """Refuse a client that is closed, and a cluster without workers; return the threads of these."""
     if client.status != "running":
         raise InvalidParameter(
             f"The Dask client is {client.status}. Connect a new one: distributed.Client('tcp://scheduler:8786')."
         )
-    if not client.nthreads():
+    threads = [(address, k) for address, many in sorted(client.nthreads().items()) for k in range(many)]
+    if not threads:
         raise InvalidParameter("The Dask cluster has no workers. Start some (dask worker), or scale the cluster up.")
+    return threads
 
 
 def _require_same_version(client: distributed.Client) -> None:
