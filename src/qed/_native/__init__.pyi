@@ -1427,11 +1427,12 @@ def umap_cross_entropy(
 
 def code_rows(
     G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: bool, sweeps: int
-) -> int:
+) -> tuple[int, float, float]:
     """Minimise w'(G + ridge)w / 2 − p'w + lasso |w| for each row p of P (n, k), over w >= 0 if ``positive``, by coordinates.
 
     Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
-    of it, or after ``sweeps``; returns how many rows ended so. All three tables are in C order.
+    of it, or after ``sweeps``. Returns how many rows ended so, the objective, and what entries of W could gain at the start, each
+    alone, summed over rows. All three tables are in C order.
     """
 
 def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: float) -> Vector:

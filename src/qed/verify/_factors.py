@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 RELATIVE_TOLERANCE = 1e-6  # of the null objective: codes that are found anew agree to far more
+SWEEPS = 500  # over the entries of all codes at once, before those that still move are found one by one
 DEPENDENT = 1e-13  # of the largest curvature of atoms in use: less of it is rounding
 UNUSED = 1e-5  # of the penalty strength: how far below it no row correlates with an atom that is surely unused
 NONNEGATIVE = 1e-10  # of the same, for objectives of nonnegative codes
@@ -103,19 +104,29 @@ def _asked(model: Any, p: int) -> int:
 
 def nonnegative_codes(P: Array, G: Array, l1: float, l2: float) -> Array:
     """Minimise w'(G + l2)w / 2 - (p - l1)'w over w >= 0 for all rows p of P, one component at a time."""
-    W = np.zeros_like(P)
-    curvature = np.diag(G) + l2
-    last = np.inf
-    for sweep in range(50_000):
-        moved = 0.0
-        for j in np.flatnonzero(curvature > 0):
-            best = np.maximum(W[:, j] - (W @ G[:, j] + l2 * W[:, j] - P[:, j] + l1) / curvature[j], 0.0)
-            moved += curvature[j] / 2 * float(np.sum((best - W[:, j]) ** 2))
+    W, Q = np.zeros_like(P), G + l2 * np.eye(len(G))
+    used = np.flatnonzero(np.diag(Q) > 0)
+    gained = np.zeros(len(P))
+    for _ in range(SWEEPS):
+        before, gained = gained, np.zeros(len(P))
+        for j in used:
+            best = np.maximum(W[:, j] - (W @ Q[:, j] - P[:, j] + l1) / Q[j, j], 0.0)
+            gained += Q[j, j] / 2 * (best - W[:, j]) ** 2
             W[:, j] = best
-        size = float(np.sum(P * W)) + 1e-300
-        if moved <= 1e-13 * size or (sweep > 500 and moved <= 1e-10 * size and moved >= last):
-            break
-        last = moved
+        slow = (gained > before / 2) & (gained > 0)
+        if not (slow | (gained > 1e-13 * (np.sum(P * W, axis=1) + 1e-300))).any():
+            return W
+    scale = 1 / np.sqrt(np.diag(Q)[used])
+    Q, P = Q[np.ix_(used, used)] * np.outer(scale, scale), (P[:, used] - l1) * scale
+
+    def value(w: Array, p: Array) -> float:
+        return float(w @ Q @ w / 2 - p @ w)
+
+    for i in np.flatnonzero(gained > 0):  # sweeps are slow where components are alike
+        swept = W[i, used] / scale
+        found = _active_set(P[i], Q, 0.0, swept, positive=True)
+        if (found >= 0).all() and value(found, P[i]) < value(swept, P[i]):
+            W[i, used] = found * scale
     return W
 
 
