@@ -1,9 +1,8 @@
 """Checks that the documentation uses the standard terms of the field.
 
-``python tools/words.py`` checks README, CONTRIBUTING, SECURITY, docs/, the docstrings of the gallery, and the names in src/:
-those of functions, classes, arguments, attributes and variables. In convex, linear_model and svm only ``doubt`` is looked for:
-inside the solvers the names that no other package sees are as they were.
-``python tools/words.py --source`` also checks public docstrings and error messages in src/.
+``python tools/words.py`` checks README, CONTRIBUTING, SECURITY, docs/, the docstrings of the gallery; public docstrings, error
+messages and names in src/: those of functions, classes, arguments, attributes and variables. In convex, linear_model and svm only
+the name ``doubt`` is looked for: inside the solvers the names that no other package sees are as they were.
 
 Code, inline code and generated text are not checked. A phrase is matched as whole words, in any case, across line ends.
 """
@@ -153,24 +152,23 @@ def misnamed() -> Iterator[tuple[Path, int, str]]:
                 yield file, line, name
 
 
-def texts(*, source: bool) -> Iterator[tuple[Path, int, str]]:
+def texts() -> Iterator[tuple[Path, int, str]]:
     """Yield every text to check: its file, its first line, its words."""
     for page in pages():
         yield page, 1, page.read_text(encoding="utf-8")
     for script in sorted((ROOT / "docs" / "gallery").glob("*.py")):
         for line, text in docstrings(ast.parse(script.read_text(encoding="utf-8"))):
             yield script, line, text
-    if source:
-        for file in sorted((ROOT / "src").rglob("*.py")):
-            module = ast.parse(file.read_text(encoding="utf-8"))
-            for line, text in (*docstrings(module), *messages(module)):
-                yield file, line, text
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        module = ast.parse(file.read_text(encoding="utf-8"))
+        for line, text in (*docstrings(module), *messages(module)):
+            yield file, line, text
 
 
 def main() -> int:
     """Print every phrase and its replacement; return 1 when there is one."""
     count = 0
-    for path, first, text in texts(source="--source" in sys.argv[1:]):
+    for path, first, text in texts():
         for line, phrase, instead in faults(text):
             count += 1
             print(f"{path.relative_to(ROOT)}:{first + line - 1}: {phrase!r}. Write: {instead}.")

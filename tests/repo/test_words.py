@@ -16,10 +16,10 @@ def words(monkeypatch):
     sys.modules.pop("words", None)
 
 
-def test_documentation_uses_standard_terms(words):
+def test_documentation_docstrings_and_messages_use_standard_terms(words):
     faults = [
         (str(path.relative_to(ROOT)), first + line - 1, phrase)
-        for path, first, text in words.texts(source=False)
+        for path, first, text in words.texts()
         for line, phrase, _ in words.faults(text)
     ]
     assert faults == []

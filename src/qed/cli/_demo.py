@@ -111,7 +111,8 @@ def _show_others(options: argparse.Namespace, screen: Screen, folder: Path) -> N
         lines = [one for one in single if one not in trees]
         best = [found[0] for found in (trees, lines) if found]
         for one in sorted(best, key=lambda entry: entry.loss):
-            screen.say(f"  {name:10s} {one.title[:50]:50s} loss {one.loss:.4g}")
+            title = one.title if len(one.title) <= 60 else f"{one.title[:59]}…"
+            screen.say(f"  {name:10s} {title:60s} loss {one.loss:.4g}")
 
 
 def _tamper(model: Any) -> str:

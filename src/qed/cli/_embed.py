@@ -1,4 +1,4 @@
-"""``qed embed``: a table in, its rows as points in the plane, a model that embeds new ones and a page out."""
+"""``qed embed``: a table in, its rows as points in two dimensions, a model that embeds new ones and a page out."""
 
 from __future__ import annotations
 

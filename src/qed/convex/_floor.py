@@ -163,7 +163,7 @@ class Floor:
                 problem.kept["floor"] = found
 
     def moved(self, t: Vector) -> Floor:
-        """Lay the floor anew at other scores of all rows, for the problem too; where that fails it stays where it is."""
+        """Compute the bound again at other scores of all rows, for the problem too; where that fails it stays where it is."""
         found = Floor.of(self.problem, self.rows, t[self.rows].copy(), self.whole)
         if found is not None:
             self.problem.kept["floor"] = found

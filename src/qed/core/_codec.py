@@ -21,7 +21,7 @@ record                                      ``{"record": [name, {field: node}]}`
 estimator                                   ``{"estimator": [class, {parameter: node}, {attribute: node}]}``
 ==========================================  ===========================================================================
 
-Nothing else can be stored, and in particular no code: functions and classes of others are refused when saving, and no node makes
+Nothing else can be stored, and in particular no code: functions and classes of others are rejected when saving, and no node makes
 one when loading. Arrays come back in native byte order and C order; everything else comes back as it was, to the bit.
 An object that is held in two places comes back as two; what a ``cached_property`` keeps is worked out again.
 """

@@ -170,7 +170,7 @@ def expect_array(
     shape : sequence of int or None, optional
         Expected length of each axis, None where any length will do.
     finite : bool
-        Whether NaN and infinity are refused.
+        Whether NaN and infinity are rejected.
     """
     if not isinstance(value, np.ndarray):
         raise ModelFileError(f"{name} should be an array, and is {type(value).__name__}")

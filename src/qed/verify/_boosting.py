@@ -1,6 +1,6 @@
 """Boosted trees, checked: rows are sent down every tree, and every step of every leaf is derived again.
 
-From the constant on, slopes and curvatures of the loss are written out anew at the scores so far; each leaf must take the step
+From the constant on, slopes and curvatures of the loss are written out again at the scores so far; each leaf must take the step
 that minimises the second-order model over its rows (or the loss itself, for medians and quantiles), within the limits that
 directions of columns impose on its path. Every threshold must lie midway between two neighbouring values of its column.
 """

@@ -1,6 +1,6 @@
 """Losses that stop growing, checked: the objective, the implied weights, and what gradient and curvature prove nearby.
 
-The losses are written out anew. Sums are made in extended precision, decompositions in double: what they round is far below the
+The losses are written out again. Sums are made in extended precision, decompositions in double: what they round is far below the
 slack of a billionth that is allowed.
 """
 

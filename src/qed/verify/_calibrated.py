@@ -1,4 +1,4 @@
-"""Calibrated classifiers, taken apart: classifiers with the folds they were fitted on, curves with the scores of the others."""
+"""Calibrated classifiers, part by part: classifiers with the folds they were fitted on, curves with the scores of the others."""
 
 from __future__ import annotations
 

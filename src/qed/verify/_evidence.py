@@ -1,7 +1,7 @@
 """Regression by evidence, checked: the posterior and the evidence at the stored precisions, and one more step from there.
 
-Products of columns are summed anew, and the posterior precision is decomposed in extended precision. The step that follows from the
-stored precisions must gain and move as much as the certificate states: from changed ones it does otherwise.
+Products of columns are summed again, and the posterior precision is decomposed in extended precision. The step that follows from
+the stored precisions must gain and move as much as the certificate states: from changed ones it does otherwise.
 """
 
 from __future__ import annotations

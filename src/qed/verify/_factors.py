@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qed.certificates import StationaryCertificate
 
 Array = np.ndarray[Any, Any]
-RELATIVE_TOLERANCE = 1e-6  # of the null objective: codes that are found anew agree to far more
+RELATIVE_TOLERANCE = 1e-6  # of the null objective: codes that are found again agree to far more
 SWEEPS = 500  # over the entries of all codes at once, before those that still move are found one by one
 DEPENDENT = 1e-13  # of the largest curvature of atoms in use: less of it is rounding
 UNUSED = 1e-5  # of the penalty strength: how far below it no row correlates with an atom that is surely unused
@@ -30,7 +30,7 @@ NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
 def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    """Find codes anew; raise CertificateError when objective or gap are not as stated."""
+    """Find codes again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     x = dense(model, X)
@@ -182,7 +182,7 @@ def _multiplied_components(x: Array, W: Array, H: Array, beta: float, penalty: t
 
 
 def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    """Find the lasso codes of all rows anew; raise CertificateError when objective or gap are not as stated."""
+    """Find the lasso codes of all rows again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, None)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     x, D, alpha = dense(model, X), np.asarray(model.components_), float(model.alpha)
@@ -232,7 +232,7 @@ def _require_order(model: Any, D: Array, x: Array) -> None:
 
 
 def lacking(x: Array, D: Array, U: Array, alpha: float, *, positive: bool) -> Array:
-    """Bound, row by row, by how much other codes lower the objective of the lasso: by the best of three dual points.
+    """Bound for each row by how much other codes lower the objective of the lasso: by the best of three dual points.
 
     These are what is left of a row; that, moved to where the atoms in use correlate with it by alpha; and what no atom reaches.
     Each is shrunk until no atom correlates by more.

@@ -26,7 +26,7 @@ TOLERANCE = 1e-12  # nats a row: far below what any number of rows can tell apar
 
 
 def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: Any) -> Verdict:
-    """Enclose the best powers anew; raise CertificateError when those of the model are others."""
+    """Enclose the best powers again; raise CertificateError when those of the model are others."""
     fit = Learnt(model, certificate, X if hasattr(X, "shape") else list(X), None, sample_weight)
     fit.require_columns()
     p, table, s = fit.p, fit.table, fit.s

@@ -33,7 +33,7 @@ def check_seeded(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
 
 
 def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    """Form the kernel anew, and hold eigenpairs, means and the regression on scores against it."""
+    """Form the kernel again, and hold eigenpairs, means and the regression on scores against it."""
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     x = dense(model, X)

@@ -1,4 +1,4 @@
-"""Whether rows are those that a certificate is about: their moments, summed anew and compared with its fingerprint."""
+"""Whether rows are those that a certificate is about: their moments, summed again and compared with its fingerprint."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ EVERY = 10  # steps between iterates, each of which is proved
 
 
 class ProximalGradient:
-    """Steps along the slope, then towards the penalty; momentum that starts anew whenever it points uphill."""
+    """Steps along the slope, then towards the penalty; momentum that starts again whenever it points uphill."""
 
     name = "proximal gradient"
 

@@ -4,7 +4,7 @@ A model inside another hands something on: rows, scores, labels. This package sa
 definition of the class and its verified numbers alone, in plain NumPy. ``agreed(model, method, X)`` then returns the answers: those
 of the model, bit by bit, since a step behind may have looked at every bit of them (a tree may part two rows that differ by
 rounding), but only after each has been compared with the definition, up to a rounding that is bounded here. A model whose code or
-whose numbers answer anything else is refused, and so is a class that is not in the table
+whose numbers answer anything else is rejected, and so is a class that is not in the table
 (``verify/_families``, which says which definition belongs to which method).
 
 ::
