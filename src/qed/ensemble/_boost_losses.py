@@ -120,7 +120,7 @@ def weighted_quantile(values: Array, s: Array, level: float, *, middle: bool = T
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(s[order])
     goal = level * reached[-1]
-    place = min(int(np.searchsorted(reached, goal * (1 - 1e-12))), len(values) - 1)
+    place = min(int(np.searchsorted(reached, goal - 1e-12 * reached[-1])), len(values) - 1)
     found = float(values[order[place]])
     if middle and abs(reached[place] - goal) <= 1e-12 * reached[-1] and place + 1 < len(values):
         return found / 2 + float(values[order[place + 1]]) / 2

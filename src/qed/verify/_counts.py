@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.core import CertificateError, _targets
+from qed.verify._quantiles import quantiles, rounding_of_halves
 from qed.verify._rows import EXTENDED, read_data
 from qed.verify._verdict import Verdict
 
@@ -84,7 +85,7 @@ def check_constant(model: Any, certificate: ExactCertificate, X: Any, y: Any, sa
 
 
 def _off_constant(model: Any, stored: Any, values: Array, s: Array, level: float | None, near: float) -> float:
-    """Return how far a number is from the mean; of a quantile only that it is one, the middle of all that are."""
+    """Return how far a number is from the mean; a quantile must be the one of the fit, up to rounding."""
     total = s.sum()
     if level is None:
         mean = s @ values / total
@@ -92,20 +93,10 @@ def _off_constant(model: Any, stored: Any, values: Array, s: Array, level: float
         if not off <= 4 * near * (s @ np.abs(values) / total):
             _refuse(model, f"the mean of the target is {float(mean):.12g}, and {float(stored):.12g} is stored")
         return off
-    # a pinball loss is least where the slopes to both sides do not point down: weights below against weights above
-    slack = 8 * near * total
     values, s = values[s > 0], s[s > 0]
-    order = np.argsort(values)
-    values, reached = values[order], np.cumsum(s[order])
-    ends = [
-        values[min(int(np.searchsorted(reached, level * total + shift)), len(values) - 1)] for shift in (-slack, slack)
-    ]
-    middles = [ends[0], ends[1], ends[0] / 2 + ends[1] / 2]
-    if not min(abs(one - stored) for one in middles) <= 4 * near * np.abs(values).max():
-        _refuse(
-            model,
-            f"a quantile of level {level} is {float(ends[0]):.12g} to {float(ends[1]):.12g}, and {float(stored):.12g} is stored",
-        )
+    found = quantiles(values, s, level, rounding_of_halves(len(values)))
+    if not np.min(np.abs(found - stored)) <= 4 * near * np.abs(values).max():
+        _refuse(model, f"the quantile {level} of the target is {float(found[0]):.12g}, and {float(stored):.12g} is stored")
     return 0.0
 
 

@@ -24,6 +24,7 @@ from qed.verify._forest_nodes import (
     refuse,
 )
 from qed.verify._forest_splits import BINS, BUDGET, Bag, Grown, Looked, bins_of, check_splits, ranks_of
+from qed.verify._quantiles import off_medians
 from qed.verify._rows import read_data
 from qed.verify._seeds import mixed, rows_with_replacement, stream
 from qed.verify._verdict import Verdict
@@ -259,11 +260,8 @@ def _check_leaves(
             if not (np.abs(tree.value[ends, k] - held) <= RELATIVE * weight[ends]).all():
                 refuse(model, f"a leaf of tree {number} states other weights of its labels than its rows have")
     elif sample.criterion == "absolute_error":
-        own = tree.value[leaf, 0]
-        under = np.bincount(leaf, s * (target[:, 0] < own), minlength=n_nodes)
-        over = np.bincount(leaf, s * (target[:, 0] > own), minlength=n_nodes)
-        if not (np.maximum(under, over)[ends] <= 0.5 * weight[ends] * (1 + RELATIVE)).all():
-            refuse(model, f"a leaf of tree {number} does not predict a median")
+        for _ in off_medians(tree.value[:, 0], leaf, target[:, 0], s):
+            refuse(model, f"a leaf of tree {number} does not predict the median")
     else:
         size = np.zeros(n_nodes)
         np.maximum.at(size, leaf, np.abs(target).max(axis=1))

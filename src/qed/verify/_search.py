@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._losses import Scaled
+from qed.verify._losses import HALF, Scaled
 from qed.verify._rows import EXTENDED
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-ROUNDS = 12
+ROUNDS = 60  # Newton's steps end by themselves: few are needed near the optimum, and a false claim is soon seen to be one
+LENGTHS = 60  # of a step, each half or twice the one before: curvature next to nothing makes steps too long by many orders
 MAX_DENSE_UNKNOWNS = 1500  # unknowns whose equations are written down; beyond, conjugate gradients
 STEPS = 300
 
@@ -41,15 +42,20 @@ class Point:
 
 def point_at(table: Table, objective: Objective, w: Array, b: Array, scale: Any = None) -> Point:
     """Evaluate a point; the best scale is found if none is given."""
-    t = table.scores(w, b)
+    return _valued(table, objective, w, b, table.scores(w, b), scale)
+
+
+def _valued(table: Table, objective: Objective, w: Array, b: Array, t: Array, scale: Any = None) -> Point:
     if scale is None and isinstance(objective.loss, Scaled):
         scale = objective.loss.best_scale(t, table.y, table.q)
     loss = table.q @ objective.loss.value(t, table.y, scale)
     return Point(w, b, scale, t, loss + objective.penalty.value(w))
 
 
-def dual_points(table: Table, objective: Objective, start: Point, given: Array | None) -> Iterator[Array]:
-    """Yield dual points, not yet repaired, better and better ones."""
+def dual_points(
+    table: Table, objective: Objective, start: Point, given: Array | None, claimed: float
+) -> Iterator[Array]:
+    """Yield dual points, not yet repaired, better and better ones, until coefficients better than is claimed are found."""
     yield np.zeros_like(start.t)
     if given is not None and given.size == start.t.size:
         wide = given.reshape(start.t.shape).astype(EXTENDED)
@@ -74,7 +80,7 @@ def dual_points(table: Table, objective: Objective, start: Point, given: Array |
         yield step.corrected(u)
         then = at
         at = step.taken()
-        if not at.objective < then.objective:
+        if not (at.objective < then.objective and start.objective - at.objective <= claimed):
             return
 
 
@@ -123,21 +129,39 @@ class _Step:
         return out
 
     def taken(self) -> Point:
-        """Return the point after the step, halved until the objective falls."""
-        at, m = self.at, len(self.columns)
-        new = at
-        for halving in range(12):
-            length = EXTENDED(0.5) ** halving
-            w, b = np.array(at.w), np.array(at.b)
-            w[self.columns] -= length * self.d[:m]
-            if self.objective.penalty.positive:
-                w = np.maximum(w, 0)
-            if self.table.intercept:  # b belongs to the columns as they are, the step to the centred ones
-                b = b - length * self.d[m] - self.table.centre.astype(EXTENDED) @ (w - at.w)
-            new = point_at(self.table, self.objective, w, b)
-            if new.objective < at.objective:
+        """Return the best point along the step: its length is halved, or doubled, as long as the objective falls.
+
+        Rows of great weight that are almost certain bend so little, or so much, that a whole step may fall by next to nothing.
+        """
+        w, b = self._way()
+        moved = self.table.scores(w, b)
+        here, best, length = self.at, self._ahead(w, b, moved, EXTENDED(1)), EXTENDED(1)
+        is_short = not self.objective.penalty.positive and best.objective < here.objective
+        is_short = is_short and self._ahead(w, b, moved, EXTENDED(2)).objective < best.objective
+        for _ in range(LENGTHS):
+            length = length * (2 if is_short else HALF)
+            new = self._ahead(w, b, moved, length)
+            if best.objective < here.objective and not new.objective < best.objective:
                 break
-        return new
+            best = new
+        if not best.objective < here.objective:
+            return here
+        return point_at(self.table, self.objective, best.w, best.b)
+
+    def _way(self) -> tuple[Array, Array]:
+        """Return what the step adds to coefficients and intercept."""
+        at, m = self.at, len(self.columns)
+        w, b = np.zeros_like(at.w), np.zeros_like(at.b)
+        w[self.columns] = -self.d[:m]
+        if self.objective.penalty.positive:
+            w = np.maximum(at.w + w, 0) - at.w
+        if self.table.intercept:  # b belongs to the columns as they are, the step to the centred ones
+            b = -self.d[m] - self.table.centre.astype(EXTENDED) @ w
+        return w, b
+
+    def _ahead(self, w: Array, b: Array, moved: Array, length: Any) -> Point:
+        at = self.at
+        return _valued(self.table, self.objective, at.w + length * w, at.b + length * b, at.t + length * moved)
 
 
 def _extra_columns(table: Table, objective: Objective, at: Point) -> Array:
@@ -198,15 +222,17 @@ class _Quadratic:
         """Return the best move: a step along the diagonal tells signs, the equations for those signs the rest."""
         ok, limit = self.unit > 0, (self.unit * self.l1).astype(np.float64)
         plain, move = self._fall(np.zeros(len(self.g))), np.zeros(len(self.g))
-        seen: set[bytes] = set()
+        seen: list[bytes] = []
         for _ in range(60):
             ahead = self.start + move + (plain - self.matrix @ move)
             sign = np.where(ahead > limit, 1.0, np.where((ahead < -limit) & ~positive, -1.0, 0.0)) * ok
             key = sign.tobytes()
             if key in seen:
                 break
-            seen.add(key)
+            seen.append(key)
             move = self._solved(sign)
+        if key != seen[-1]:  # signs go round in a circle
+            return self._one_by_one(positive, limit)
         rest, size = plain - self.matrix @ move, limit + np.abs(plain).max(initial=0.0)
         wrong = ((self.start + move) * sign < 0) | ((sign == 0) & ok & (np.abs(rest) > limit * (1 + 1e-9)) & ~positive)
         wrong |= (sign == 0) & ok & positive & (rest > limit * (1 + 1e-9))
@@ -228,10 +254,12 @@ class _Quadratic:
         sign = np.sign(self.start) * (self.unit > 0)
         for _ in range(6 * len(self.g) + 20):
             for _ in range(len(self.g) + 1):  # to the best place for these signs, or to the first that turns
-                there = self._downhill(move, sign)
+                there, is_least = self._downhill(move, sign)
                 v, new = self.start + move, self.start + there
                 turns = (sign != 0) & (new * sign < 0)
                 if not turns.any():
+                    if not is_least:  # the way goes on for ever
+                        return there
                     move = there
                     break
                 share = np.where(turns, np.abs(v) / np.maximum(np.abs(v - new), 1e-300), np.inf)
@@ -246,8 +274,8 @@ class _Quadratic:
             sign[best] = np.sign(rest[best])
         return move
 
-    def _downhill(self, move: Array, sign: Array) -> Array:
-        """Return the best move for given signs; where there is none because there is no curvature, a long way downhill."""
+    def _downhill(self, move: Array, sign: Array) -> tuple[Array, bool]:
+        """Return the best move for given signs and True; where there is none because there is no curvature, a long way downhill."""
         used = sign != 0
         if used.any():
             values, vectors = np.linalg.eigh(self.matrix[np.ix_(used, used)])
@@ -257,8 +285,8 @@ class _Quadratic:
             if np.linalg.norm(along) > 1e-9 * np.linalg.norm(self._fall(sign)[used]):
                 far = np.array(move)
                 far[used] += along * (1e3 * (1 + np.abs(self.start + move).max()) / np.abs(along).max())
-                return far
-        return self._solved(sign)
+                return far, False
+        return self._solved(sign), True
 
     def least_by_groups(self, groups: list[Array], others: Array) -> Array:
         """Return the best move for a penalty of the lengths of groups, linearised again and again where they lie."""

@@ -18,6 +18,7 @@ from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cu
 from qed.verify._drawn_trees import check_drawn
 from qed.verify._forest_splits import looked_at
 from qed.verify._names import called
+from qed.verify._quantiles import off_medians
 from qed.verify._rows import holds_categories, read_data
 from qed.verify._small_trees import can_compare, least_within
 from qed.verify._verdict import Verdict
@@ -198,11 +199,8 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
         size = np.zeros(len(nodes)) + (1.0 if is_class else 0.0)
         np.maximum.at(size, local, np.abs(own).max(axis=1))
         if rows.sample.criterion == "absolute_error":
-            under = np.bincount(local, s[here] * (own[:, 0] < stated[local, 0]), minlength=len(nodes))
-            over = np.bincount(local, s[here] * (own[:, 0] > stated[local, 0]), minlength=len(nodes))
-            off = np.maximum(under, over) > 0.5 * weight * (1 + RELATIVE_TOLERANCE)
-            if off.any():
-                _refuse(model, f"node {int(nodes[off][0])} does not predict a median")
+            for off in off_medians(stated[:, 0], local, own[:, 0], s[here]):
+                _refuse(model, f"node {int(nodes[off])} does not predict the median")
             mass = np.bincount(local, s[here] * np.abs(own[:, 0] - stated[local, 0]), minlength=len(nodes))
         else:
             shift = np.zeros((len(nodes), width))
