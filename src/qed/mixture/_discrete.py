@@ -39,7 +39,7 @@ from qed.mixture._independent import (
     require_categories,
     responsibilities,
 )
-from qed.mixture._mixture import LikelihoodMixture, best_ascent, keep_ascent, require_as_many_rows
+from qed.mixture._mixture import LikelihoodMixture, best_ascent, draw_components, keep_ascent, require_as_many_rows
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -130,28 +130,8 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
                 out[part] = found
         return density, out
 
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw new rows: first a component, then a row from it.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows, at least one.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows, component by component.
-        y : ndarray of int of shape (n_samples,)
-            Their components.
-        """
-        self._check_is_fitted()
-        if n_samples < 1:
-            raise InvalidData(f"n_samples must be at least 1, got {n_samples}.")
-        rng = generator(self.random_state)
-        labels = np.repeat(
-            np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
-        )
+    def _draw(self, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+        labels = draw_components(self, n_samples, rng)
         return self._kind().draw(self._theta(), labels, rng), labels
 
     def _n_parameters(self) -> int:

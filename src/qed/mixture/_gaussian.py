@@ -193,22 +193,8 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         X = self._new_data(X)
         return gaussian_densities(X, self.weights_ @ self.means_, _stored.stored(self).components(), shares=shares)
 
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw new rows: first a component, then a row from it.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows, at least one.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows, component by component.
-        y : ndarray of int of shape (n_samples,)
-            Their components.
-        """
-        return _stored.draw(self, n_samples, generator(self.random_state))
+    def _draw(self, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+        return _stored.draw(self, n_samples, rng)
 
     def _n_parameters(self) -> int:
         k, p = self.means_.shape

@@ -47,6 +47,15 @@ def require_as_many_rows(rows: int, components: int) -> None:
         )
 
 
+def draw_components(model: Any, n_samples: int, rng: Generator) -> Array:
+    """Draw as many numbers of components as rows are wanted, by the weights of the components, and sort them."""
+    model._check_is_fitted()  # noqa: SLF001
+    if n_samples < 1:
+        raise InvalidData(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
+    weights = model.weights_
+    return np.repeat(np.arange(len(weights)), rng.multinomial(n_samples, weights / weights.sum()))
+
+
 def best_ascent(
     family: Family[Any, Any], start: Callable[[Generator], Any], starts: int, model: Any
 ) -> Ascent[Any, Any]:
@@ -174,6 +183,27 @@ class Mixture(Estimator, role="density_estimator"):
         shares = self._densities(X, shares=True)[1]
         assert shares is not None  # noqa: S101  (they were asked for)
         return shares
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Draw new rows: first a component by its weight, then a row from it. Bayesian mixtures use the expected parameters.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rows, at least one.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, p)
+            Rows, component by component.
+        y : ndarray of int of shape (n_samples,)
+            Their components.
+        """
+        return self._draw(n_samples, generator(self.random_state))
+
+    def _draw(self, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+        """Return rows and their components."""
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
         """Return the most probable component of each row.

@@ -165,6 +165,16 @@ def _function_of_models(scorer: Any) -> Any:
     return scorer
 
 
+def scorer_of(owner: str, estimator: Any, scoring: Any) -> Callable[..., float]:
+    """Return the one scorer of a model that chooses by it; refuse several."""
+    scorers, several = scorers_of(estimator, scoring)
+    if several:
+        raise InvalidParameter(
+            f"{owner}.scoring takes one score, got {scoring!r:.200}: one number must say what is best."
+        )
+    return scorers["score"]
+
+
 def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., float]], bool]:
     """Return the scorers by name, and whether several were asked for.
 

@@ -17,6 +17,7 @@ from qed.verify._category_sets import goes_left, orders, set_problem
 from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cut, mass_of
 from qed.verify._drawn_trees import check_drawn
 from qed.verify._forest_splits import looked_at
+from qed.verify._label_weights import class_factors
 from qed.verify._names import called
 from qed.verify._quantiles import off_medians
 from qed.verify._rows import holds_categories, read_data
@@ -97,7 +98,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
         if not all(np.array_equal(seen, known) for seen, known in zip(found, stored, strict=True)):
             _refuse(model, f"the labels are {[labels.tolist() for labels in found]!r:.100}")
         codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
-        s = s * _class_factors(model, found, codes, s)
+        s = s * class_factors(model, found, codes, s)
         target = np.concatenate([np.eye(len(labels))[own] for labels, own in zip(found, codes.T, strict=True)], axis=1)
         if several:  # the Gini impurities of columns are the variances of their indicators, added up
             if criterion != "gini":
@@ -112,22 +113,6 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
 def _indicator(classes: list[Array]) -> float:
     """Return how large indicators are for the mean of their variances to be the mean impurity of the columns."""
     return float(np.sqrt(sum(len(labels) for labels in classes) / len(classes)))
-
-
-def _class_factors(model: Any, classes: list[Array], codes: Array, s: Array) -> Array:
-    """Return the product of the weights of the labels of each row."""
-    given, product = getattr(model, "class_weight", None), np.ones(len(codes))
-    if given is None:
-        return product
-    for c, labels in enumerate(classes):
-        if isinstance(given, str):
-            sums = np.array([s[codes[:, c] == k].sum() for k in range(len(labels))])
-            factor = s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0))
-        else:
-            own = given[c] if len(classes) > 1 else given
-            factor = np.array([float(own.get(label, 1.0)) for label in labels.tolist()])
-        product = product * factor[codes[:, c]]
-    return product
 
 
 def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
