@@ -6,6 +6,10 @@ that names its files and row groups. When the scheduler cannot be reached any mo
 
 **Order and memory.** At most `TASKS_PER_THREAD` tasks for each thread of the cluster are under way. Results are taken in the
 order of the items. A worker holds, for each of its threads, one chunk of the part that it reads, and the part's result.
+
+**Reading once.** The first pass over files only reads. A second one shows that there will be more: from then on workers keep the
+chunks of as many parts as `HELD_BYTES` for each worker allow, and further passes do not read these. They are results of tasks, so
+Dask sends work to where they are, and reads again what a dead worker had.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import dask
 import distributed
@@ -29,6 +34,7 @@ from qed.core._threads import limited_threads
 from qed.core._version import __version__
 from qed.data._chunk import FLOATS, Chunk, Origin, Schema
 from qed.data._frames import FrameLayout, frame_layout
+from qed.data._parquet_parts import ParquetPart
 from qed.data._parts import innermost, with_innermost
 from qed.data._sources import Readable, check_weights
 from qed.data.executors._choice import current_executor, scratch_in
@@ -44,6 +50,8 @@ B = TypeVar("B")
 
 TASKS_PER_THREAD = 4  # enough that no thread waits for the calling process between two tasks
 CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still there
+HELD_BYTES = 3 << 28  # of chunks that a worker keeps between passes; with what a pass needs, it stays below 1.5 GB
+HELD_SHARE = 0.25  # of a worker's limit of memory that they may take: results, and what Dask itself keeps, need room too
 SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
 CONNECT_SECONDS = 10
 
@@ -61,6 +69,8 @@ class DaskExecutor(Remote):
         self._client, self._owns = client, False
         self._lost: ClusterLost | None = None
         self._threads, self._asked = _require_running(client), time.monotonic()
+        self._held: WeakKeyDictionary[ParquetPart, Held] = WeakKeyDictionary()
+        self._passes = 0
         _require_same_version(client)
 
     @classmethod
@@ -77,7 +87,8 @@ class DaskExecutor(Remote):
         return made
 
     def close(self) -> None:
-        """Close the client, if it was made here."""
+        """Let go of what workers keep, and close the client if it was made here."""
+        self._held.clear()
         if self._owns:
             self._client.close()
 
@@ -88,6 +99,7 @@ class DaskExecutor(Remote):
             yield from map(function, rest)
             return
         half = TASKS_PER_THREAD * len(self.require_cluster()) // 2
+        self._passes += 1
         waiting: deque[tuple[Any, str]] = deque()
         try:
             while True:
@@ -101,7 +113,8 @@ class DaskExecutor(Remote):
                 raise
             raise self.gone() from error
         finally:  # an error, Ctrl-C, or nobody asks for the rest
-            if waiting and client.status == "running":
+            if client.status == "running":
+                self._let_go_of_unread()
                 client.cancel([future for future, _ in waiting])
 
     def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
@@ -126,8 +139,44 @@ class DaskExecutor(Remote):
         else:
             n, function = len(items), _packed(function)
             packed = [_packed(item) for item in items]
-            futures = self._client.map(_run, [function] * n, packed, [__version__] * n, pure=False, batch_size=n or None)
+            rows = [self._hold(innermost(item)) for item in items]
+            futures = self._client.map(
+                _run, [function] * n, packed, [__version__] * n, rows, pure=False, batch_size=n or None
+            )
         return list(zip(futures, [str(getattr(item, "label", "")) for item in items], strict=True))
+
+    def _hold(self, part: Any) -> Any:
+        """Return the future of the chunks of a part of files that is read again; None where it is to be read as it comes."""
+        if not isinstance(part, ParquetPart):
+            return None
+        held = self._held.setdefault(part, Held())
+        if held.used and held.chunks is None and self._has_room(part.nbytes):
+            held.chunks = self._client.submit(_run, _packed(HeldPart.of), _packed(part), __version__, pure=False)
+        held.used = self._passes
+        return held.chunks
+
+    def _has_room(self, size: int) -> bool:
+        """Say whether workers may keep so many bytes more; what the last two passes did not read makes room."""
+        size += sum(part.nbytes for part, held in self._held.items() if held.chunks is not None)
+        most = self._most_held()
+        for part, held in self._held.items():
+            if size > most and held.chunks is not None and held.used < self._passes - 1:
+                held.chunks = None
+                size -= part.nbytes
+        return size <= most
+
+    def _most_held(self) -> float:
+        """Return how many bytes of chunks all workers together may keep."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        limits = (HELD_SHARE * (worker["memory_limit"] or np.inf) for worker in workers)
+        return float(sum(min(HELD_BYTES, limit) for limit in limits))
+
+    def _let_go_of_unread(self) -> None:
+        """Forget parts that could not be read, or not yet."""
+        for held in self._held.values():
+            if held.chunks is not None and held.chunks.status != "finished":
+                held.chunks.cancel()
+                held.chunks = None
 
     def ready(self, waiting: deque[tuple[Any, str]], count: int) -> list[Any]:
         """Wait for the first so many results, and take them with those behind them that are there as well."""
@@ -135,10 +184,11 @@ class DaskExecutor(Remote):
         self.wait_for(first)
         count += sum(1 for _ in takewhile(lambda one: one[0].status == "finished", islice(waiting, count, None)))
         taken = [waiting.popleft() for _ in range(count)]
+        failed = next((one for one in taken if one[0].status == "error"), None)  # of several, the first is told
         try:
-            return list(self._client.gather([future for future, _ in taken]))
+            return list(self._client.gather([future for future, _ in ([failed] if failed else taken)]))
         except distributed.KilledWorker as error:
-            label = next((label for future, label in taken if future.status == "error"), "")
+            label = failed[1] if failed else ""
             raise ClusterLost(
                 f"Workers died again and again while they computed {label or 'a task'}: it may need more memory than a worker "
                 "has. Give workers more memory, or scan with a smaller batch_rows."
@@ -192,6 +242,14 @@ class DaskExecutor(Remote):
 
     def __repr__(self) -> str:
         return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
+
+
+@dataclass(eq=False)
+class Held:
+    """What is known of a part of files: the last pass that read it, and the future of its chunks where workers keep them."""
+
+    used: int = 0
+    chunks: Any = None
 
 
 class Placed:
@@ -269,11 +327,38 @@ def _run_each(function: Any, items: Sequence[Any], version: str) -> list[Any]:
     return [_run(function, item, version) for item in items]
 
 
-def _run(function: Any, item: Any, version: str) -> Any:
+@dataclass(frozen=True, eq=False)
+class HeldPart:
+    """The chunks of a part, in the memory of a worker."""
+
+    label: str
+    data: tuple[Chunk, ...]
+
+    @classmethod
+    def of(cls, part: Part) -> Self:
+        """Read a part."""
+        return cls(part.label, tuple(part.chunks()))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all chunks."""
+        return sum(chunk.n_rows for chunk in self.data)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the chunks, into which nobody writes."""
+        return iter(self.data)
+
+    def __sizeof__(self) -> int:  # by which Dask tells what is worth moving
+        return sum(one.nbytes for chunk in self.data for one in (chunk.X, chunk.y, chunk.s) if one is not None)
+
+
+def _run(function: Any, item: Any, version: str, held: HeldPart | None = None) -> Any:
     """Compute on a worker, with one thread of its own: Dask runs as many tasks as the worker has threads."""
     if version != __version__:  # a worker that joined later
         raise InvalidParameter(_other_version({"this worker": __version__}, version))
     function, item = _unpacked(function), _unpacked(item)
+    if held is not None:
+        item = with_innermost(item, held)
     try:
         with limited_threads(1), scratch_in(distributed.get_worker().local_directory):
             return function(item)
