@@ -537,6 +537,38 @@ def run_lloyd(
     of the centres (the first so many numbers), moves, passes, and distances that were computed.
     """
 
+def draw_apart(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    uniforms: Vector,
+    k: int,
+    trials: int,
+    power: float,
+) -> NDArray[np.int64]:
+    """Draw rows with probability in proportion to a power of the distance from those before, the best of some each time."""
+
+def run_batches(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    batches: NDArray[np.int64],
+    rule: tuple[float, float, float, float, float],
+    centres: Matrix,
+    counts: Vector,
+    seen: Vector,
+) -> tuple[int, int]:
+    """Move centres by batches of rows until they rest (1), one has seen too few rows (2), or batches are used up (0).
+
+    ``rule`` is the share of the largest count that is too little, rows after which to look, the rate of averages, the averaged
+    squared move that is small enough, and steps without a lower average to wait. ``centres``, ``counts`` and ``seen`` are
+    written; the last holds steps, rows since counts were looked at, distances computed, the mean squared distance of the last
+    batch, its average and that of the squared move, the least average, and steps since. Returns how it ended, after how many
+    batches.
+    """
+
 def approach(
     X: Rows,
     shift: Vector | None,
