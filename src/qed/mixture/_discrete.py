@@ -26,6 +26,7 @@ from qed.core._validation import is_source
 from qed.data import ArraySource, fold
 from qed.data._kernels import products, transposed_products
 from qed.designs._range import fingerprint, require_range
+from qed.mixture._ascent import decompose
 from qed.mixture._independent import (
     Bernoulli,
     Categorical,
@@ -104,6 +105,7 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
             source,
             totals.weight,
             totals.totals / totals.weight,
+            totals.base / totals.weight,
             totals.offset / totals.weight,
             type(self).__name__,
         )
@@ -112,7 +114,8 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
         run: Ascent[Independent, Any] = best_ascent(family, first, 1 if warm else self.n_init, self)
         self.weights_ = run.parameters.weights
         self._store(run.parameters.theta)
-        keep_ascent(self, run, WHAT, family.rounding(run.parameters, float(np.max(np.abs(run.trace)))), seen)
+        rounding = family.rounding(run.parameters, float(np.max(np.abs(run.trace))))
+        keep_ascent(self, run, WHAT, rounding, seen, decompose(family, run, rounding))
         return self
 
     def _densities(self, X: Any, *, shares: bool) -> tuple[Array, Array | None]:
@@ -206,7 +209,8 @@ class BernoulliMixture(IndependentMixture, sparse=True):
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----
@@ -266,7 +270,8 @@ class PoissonMixture(IndependentMixture, sparse=True, positive_only=True):
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----
@@ -325,7 +330,8 @@ class CategoricalMixture(IndependentMixture, categorical=True, positive_only=Tru
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----

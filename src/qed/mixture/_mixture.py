@@ -23,14 +23,14 @@ from qed.core import (
 from qed.core._events import Progress
 from qed.core._shared_params import VERBOSE
 from qed.core._targets import weights as read_weights
-from qed.mixture._ascent import Ascent, Family, climb
+from qed.mixture._ascent import Ascent, Family, beyond_rounding, climb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.random import Generator
 
-    from qed.certificates import Fingerprint
+    from qed.certificates import BoundDecomposition, Fingerprint
 
 
 def add_up_to_one(model: Any, shares: Array) -> str:  # noqa: ARG001  the form of a check
@@ -84,7 +84,14 @@ def best_ascent(
     return best
 
 
-def keep_ascent(model: Any, run: Ascent[Any, Any], what: str, rounding: float, seen: Fingerprint) -> None:
+def keep_ascent(
+    model: Any,
+    run: Ascent[Any, Any],
+    what: str,
+    rounding: float,
+    seen: Fingerprint,
+    decomposition: BoundDecomposition | None = None,
+) -> None:
     """Store how an ascent went, and its certificate; raise KeyboardInterrupt again where one ended it."""
     model.n_iter_, model.lower_bounds_ = run.steps, run.trace.tolist()
     model.lower_bound_ = float(run.expected.objective)
@@ -93,11 +100,12 @@ def keep_ascent(model: Any, run: Ascent[Any, Any], what: str, rounding: float, s
         objective=float(run.expected.objective),
         rounding=rounding,
         trace=run.trace,
-        gain=run.gain if abs(run.gain) > 16 * rounding else 0.0,
+        gain=beyond_rounding(run.gain, rounding),
         displacement=run.displacement,
         tol=float(model.tol),
         outcome=run.outcome,
         fingerprint=seen,
+        decomposition=decomposition,
     )
     model.converged_ = model.certificate_.reached
     if run.outcome == "interrupted":
