@@ -463,6 +463,7 @@ def test_costs_choose_a_threshold(folder, tmp_path, capsys):
     assert main([*words, "--cost", "fp=1,fn=20"]) == 0
     text = page.read_text(encoding="utf-8")
     assert "Which threshold?" in text
+    assert "its mistakes cost" in text
     assert "0.04762" in text or "0.048" in text or "0.0476" in text  # 1 / 21
     said = {}
     for threshold in ("", "0.9"):

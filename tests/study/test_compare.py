@@ -219,7 +219,14 @@ def test_more_than_fifty_classes():
     rng = np.random.default_rng(6)
     place = np.repeat(np.arange(60), 6)
     frame = pd.DataFrame({"x": place + 0.1 * rng.normal(size=360), "place": [f"p{at}" for at in place]})
-    found = study.fit(frame, "place", budget=5)
+
+    def few(task):
+        return [one for one in declared_candidates(task) if one.title == "multinomial regression, strength 0.001"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_recipes, "declared_candidates", few)
+        found = study.fit(frame, "place", budget=5)
+    assert found.winner.title.startswith("multinomial regression")
     assert len(found.schema.target.labels) == 60
     assert found.held_out.scores["accuracy"].value > 0.02
 
@@ -331,6 +338,11 @@ def test_rare_classes_get_weights_and_costs_a_threshold(tmp_path):
     shares = found.model.predict_proba(frame)[:, 1]
     np.testing.assert_array_equal(found.model.predict(frame) == "yes", shares >= 0.1)
     np.testing.assert_array_equal(found.held_out.predicted == 1, found.held_out.shares[:, 1] >= 0.1)
+    truth, called = found.held_out.actual == 1, found.held_out.predicted == 1
+    cost = np.mean(1.0 * (called & ~truth) + 9.0 * (truth & ~called))
+    assert found.held_out.scores["cost a row"].value == pytest.approx(cost)
+    assert found.held_out.baseline["cost a row"].value == pytest.approx(min(np.mean(~truth), 9.0 * np.mean(truth)))
+    assert found.schema.fit_record.scores["cost a row"] == pytest.approx(cost)
     found.model.save(tmp_path / "model.qed")
     assert study.load(tmp_path / "model.qed").schema.target.threshold == pytest.approx(0.1)
     # no class is rare: weights are not tried

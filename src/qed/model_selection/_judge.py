@@ -157,7 +157,7 @@ def _scored(
 
 def _function_of_models(scorer: Any) -> Any:
     """Return a scorer of the caller, unless it is a function of numbers, a metric or a type: those a model file may name."""
-    is_metric = isfunction(scorer) and scorer.__module__.startswith("qed.")
+    is_metric = isfunction(scorer) and (scorer.__module__ or "").startswith("qed.")
     if not callable(scorer) or is_metric or isinstance(scorer, np.ufunc | type):
         raise InvalidParameter(
             f"A scorer must be a function of (model, X, y), got {scorer!r}. qed.metrics.make_scorer makes one of a metric."

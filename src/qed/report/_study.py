@@ -26,7 +26,7 @@ from qed.report._study_figures import (
     reliability,
     whiskers,
 )
-from qed.study._judge import TOP
+from qed.study._judge import COST, TOP
 from qed.study._weights import weights
 
 if TYPE_CHECKING:
@@ -126,12 +126,17 @@ def _lead(study: Study) -> str:
             f"On {fit_record.held_out:,} rows that were kept aside it is off by {amount(study, mine.value)} on average; always"
             f" guessing the mean is off by {amount(study, theirs.value)}."
         )
+    if COST in scores:
+        return head + (
+            f"On {story.held_out:,} rows that were kept aside its mistakes cost {said(scores[COST].value)} a row; always naming the"
+            f" cheaper class costs {said(base[COST].value)}. It calls a row “{target.labels[1]}” from a probability of"
+            f" {said(target.threshold)} on, as the costs ask, and not where that is the likelier class."
+        )
     if "accuracy" in scores:
         mine, theirs = scores["accuracy"], base["accuracy"]
         return head + (
             f"On {fit_record.held_out:,} rows that were kept aside it is right in {percent(mine.value)}; always naming the most"
             f" frequent class is right in {percent(theirs.value)}."
-            + (f" It calls a row “{target.labels[1]}” where costs ask for it." if target.threshold != 0.5 else "")
         )
     return head
 
@@ -150,14 +155,15 @@ def _answer(study: Study) -> Section:
         if bound is not None and math.isfinite(bound.bound):
             facts.append(("holds for 90\u202f% of new rows, or more", f"±{amount(study, bound.bound)}"))
     elif "accuracy" in scores:
+        if COST in scores:
+            facts.append((f"cost a row; the cheaper class always: {said(base[COST].value)}", said(scores[COST].value)))
         if TOP in scores:
             facts.append(
                 ("of the rare class are in the tenth with the highest probability", percent(scores[TOP].value))
             )
-        facts += [
-            ("predicted right", percent(scores["accuracy"].value)),
-            ("a constant guess is right", percent(base["accuracy"].value)),
-        ]
+        facts.append(("predicted right", percent(scores["accuracy"].value)))
+        if COST not in scores:
+            facts.append(("a constant guess is right", percent(base["accuracy"].value)))
         if "ROC area" in scores:
             facts.append(("area under the ROC curve", f"{scores['ROC area'].value:.3f}"))
         facts.append((f"log loss; a constant: {said(base['log loss'].value)}", said(scores["log loss"].value)))

@@ -182,6 +182,7 @@ def _studied(
     schema = with_costs(schema, costs)
     X = encode(rows, schema.columns)
     work = _Work(X, y, rows, schema, clock, seed, prefer)
+    work.costs = costs if schema.target.task == "binary" else None
     work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
@@ -194,6 +195,7 @@ class _Work:
         self, X: Array, y: Array, rows: RawTable, schema: TableSchema, clock: Clock, seed: int, prefer: str
     ) -> None:
         self.X, self.y, self.schema, self.clock, self.seed, self.prefer = X, y, schema, clock, seed, prefer
+        self.costs: tuple[float, float] | None = None
         self.places = np.arange(len(y))  # of the rows in the table that was read
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
@@ -326,6 +328,7 @@ class _Work:
                 model, self.X[held], self.y[held], constant, self.schema.columns, target, self.held_rows,
                 clock=self.clock.part(seconds), seed=self.seed,
             )  # fmt: skip
+            found = found if self.costs is None else found.with_costs(*self.costs)
             shared = None if candidate.is_constant else self._contributions(model, held, rows)
             progress.step(message=f"on {len(held):,} rows that were kept aside")
         return replace(found, rows=self.places[held], contributions=shared), model, spent
