@@ -51,7 +51,9 @@ B = TypeVar("B")
 TASKS_PER_THREAD = 4  # enough that no thread waits for the calling process between two tasks
 CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still there
 HELD_BYTES = 3 << 28  # of chunks that a worker keeps between passes; with what a pass needs, it stays below 1.5 GB
-HELD_SHARE = 0.25  # of a worker's limit of memory that they may take: results, and what Dask itself keeps, need room too
+HELD_SHARE = (
+    0.25  # of a worker's limit of memory that they may take: results, and what Dask itself keeps, need room too
+)
 SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
 CONNECT_SECONDS = 10
 
