@@ -230,7 +230,8 @@ def _pairs(M: Array, rounding_error: float, search: Search, every: tuple[Array, 
 def _few(M: Array, rounding_error: float, k: int, search: Search) -> _Pairs | None:
     start = random_block(search.rng(), len(M), BLOCK)
     steps = 2 * len(M) // start.shape[1]
-    found = leading(lambda Q: product(M, Q), start, k, steps=steps, tol=CONVERGED, progress=search.progress)
+    tol = max(search.tol, CONVERGED)
+    found = leading(lambda Q: product(M, Q), start, k, steps=steps, tol=tol, progress=search.progress)
     if found.outcome == "interrupted":
         raise KeyboardInterrupt
     if found.outcome != "solved" or not found.values[-1] > 0:
@@ -243,7 +244,8 @@ def _few(M: Array, rounding_error: float, k: int, search: Search) -> _Pairs | No
     beyond = excess(found.values, found.residual + noise, ceiling + noise, rest)
     rounding = k * (rounding_error + noise)
     slack = beyond + rounding
-    return _Pairs(found.values, found.vectors, slack, slack, beyond + rounding_error + noise)
+    exact = tol == CONVERGED
+    return _Pairs(found.values, found.vectors, slack, slack if exact else rounding, beyond + rounding_error + noise, exact)
 
 
 def _by_singular_values(A: Array) -> tuple[Array, Array]:
