@@ -167,7 +167,7 @@ def _steps_to(tol: float, looks: list[tuple[int, float]]) -> int:
     if len(looks) < 2 or not 0 < looks[-1][1] < looks[-2][1]:
         return 2
     (before, high), (now, low) = looks[-2:]
-    return max(1, round(np.log(low / tol) / np.log(high / low) * (now - before)))
+    return max(1, round(float(np.log(low / tol) / np.log(high / low)) * (now - before)))
 
 
 def _orthonormal(basis: Array, block: Array) -> Array:

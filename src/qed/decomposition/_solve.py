@@ -245,7 +245,9 @@ def _few(M: Array, rounding_error: float, k: int, search: Search) -> _Pairs | No
     rounding = k * (rounding_error + noise)
     slack = beyond + rounding
     exact = tol == CONVERGED
-    return _Pairs(found.values, found.vectors, slack, slack if exact else rounding, beyond + rounding_error + noise, exact)
+    return _Pairs(
+        found.values, found.vectors, slack, slack if exact else rounding, beyond + rounding_error + noise, exact
+    )
 
 
 def _by_singular_values(A: Array) -> tuple[Array, Array]:

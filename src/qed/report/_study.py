@@ -128,8 +128,8 @@ def _lead(study: Study) -> str:
         )
     if COST in scores:
         return head + (
-            f"On {story.held_out:,} rows that were kept aside its mistakes cost {said(scores[COST].value)} a row; always naming the"
-            f" cheaper class costs {said(base[COST].value)}. It calls a row “{target.labels[1]}” from a probability of"
+            f"On {fit_record.held_out:,} rows that were kept aside its mistakes cost {said(scores[COST].value)} a row; always"
+            f" naming the cheaper class costs {said(base[COST].value)}. It calls a row “{target.labels[1]}” from a probability of"
             f" {said(target.threshold)} on, as the costs ask, and not where that is the likelier class."
         )
     if "accuracy" in scores:

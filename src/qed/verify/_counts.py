@@ -96,7 +96,9 @@ def _off_constant(model: Any, stored: Any, values: Array, s: Array, level: float
     values, s = values[s > 0], s[s > 0]
     found = quantiles(values, s, level, rounding_of_halves(len(values)))
     if not np.min(np.abs(found - stored)) <= 4 * near * np.abs(values).max():
-        _refuse(model, f"the quantile {level} of the target is {float(found[0]):.12g}, and {float(stored):.12g} is stored")
+        _refuse(
+            model, f"the quantile {level} of the target is {float(found[0]):.12g}, and {float(stored):.12g} is stored"
+        )
     return 0.0
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-ROUNDS = 60  # Newton's steps end by themselves: few are needed near the optimum, and a false claim is soon seen to be one
-LENGTHS = 60  # of a step, each half or twice the one before: curvature next to nothing makes steps too long by many orders
+ROUNDS = 60  # Newton's steps end by themselves: few are needed near the optimum
+LENGTHS = 60  # of a step, each half or twice the one before: next to no curvature makes steps too long by many orders
 MAX_DENSE_UNKNOWNS = 1500  # unknowns whose equations are written down; beyond, conjugate gradients
 STEPS = 300
 
