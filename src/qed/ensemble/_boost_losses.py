@@ -76,19 +76,19 @@ class BoostLoss:
             logs = np.log(np.maximum(share, 1e-300))
             return np.asarray(logs - logs.mean())
         if self.name in ("log_loss", "exponential"):
-            share = float(s @ (y > 0) / s.sum())
+            share = weighted_mean(y > 0, s)
             odds = np.log(max(share, 1e-300)) - np.log(max(1 - share, 1e-300))
             return np.array([odds if self.name == "log_loss" else odds / 2])
         if self.name == "huber":
             return self._huber_constant(y, s)
-        mean = float(s @ y / s.sum())
+        mean = weighted_mean(y, s)
         return np.array([np.log(mean) if self.name in ("poisson", "gamma") else mean])
 
     def _huber_constant(self, y: Array, s: Array) -> Array:
         low, high = float(y.min()), float(y.max())
         for _ in range(200):  # the slope rises with the constant: it is zero once
             middle = low / 2 + high / 2
-            if s @ np.clip(middle - y, -self.level, self.level) > 0:
+            if weighted_mean(np.clip(middle - y, -self.level, self.level), s) > 0:
                 high = middle
             else:
                 low = middle
@@ -113,6 +113,11 @@ def loss_named(name: str, quantile: float | None, y: Array, s: Array) -> BoostLo
         level = weighted_quantile(errors, s, 0.9 if quantile is None else float(quantile))
         return BoostLoss(name, level if level > 0 else float(errors.max()) or 1.0)
     return BoostLoss(name)
+
+
+def weighted_mean(values: Array, s: Array) -> float:
+    """Return the mean. NumPy adds in one order; a product of BLAS adds in parts, as many as it has threads."""
+    return float((s * values).sum() / s.sum())
 
 
 def weighted_quantile(values: Array, s: Array, level: float, *, middle: bool = True) -> float:

@@ -252,7 +252,7 @@ class BinnedPart:
         extents = [_kernels.boost_extent(held["slope"], held["curvature"], (c, k), s, counts) for c in range(k)]
         if s is None:
             return Looked(float(value.sum()), float(len(value)), np.array(extents))
-        return Looked(float(s @ value), float(s.sum()), np.array(extents))
+        return Looked(float((s * value).sum()), float(s.sum()), np.array(extents))
 
     def _arrays(self, held: dict[str, Array], c: int) -> tuple[Any, ...]:
         bins = (held["by_column"], held["by_row"], self.p)

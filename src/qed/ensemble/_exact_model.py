@@ -23,9 +23,9 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.core._parts import accepts_weight, models_with
 from qed.ensemble import _kernels
-from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
+from qed.ensemble._boost_losses import BoostLoss, weighted_mean, weighted_quantile
 from qed.ensemble._boosting import BoostData, BoostedSum, Rounds, RowScores
-from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
+from qed.ensemble._tree_ensemble import TreeEnsemble
 from qed.tree._grow import LEAST, as_tree, growth_limits, require_range
 from qed.tree._kernels import Targets, grow_sorted, sort_table
 from qed.tree._prune import pruned
@@ -377,8 +377,7 @@ class ExactSteps:
         self.noted, factor, shown = rounds.count, _factor(rounds.loss), self._shown(rounds)
 
         def loss_of(rows: Array, value: Array) -> float:
-            s = rounds.rows.s[rows]
-            return factor * float(s @ value[rows] / s.sum())
+            return factor * weighted_mean(value[rows], rounds.rows.s[rows])
 
         if self.used is None:
             self.train.append(loss_of(np.arange(len(shown)), shown))
@@ -420,7 +419,7 @@ def _as_ensemble(tree: DecisionTree, values: Array) -> TreeEnsemble:
     return TreeEnsemble(
         n_features=tree.n_features,
         sizes=np.array([len(inner)], dtype=np.int64),
-        feature=narrow(np.where(inner, tree.feature, -1)),
+        feature=np.where(inner, tree.feature, -1),
         threshold=tree.threshold[inner],
         missing_left=np.packbits(tree.missing_go_to_left[inner]),
         value=values[:, None],
