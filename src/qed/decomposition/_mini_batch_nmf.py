@@ -81,7 +81,7 @@ class MiniBatchNMF(NonnegativeFactors):
     )
     fresh_restarts: bool = param(
         False,
-        "Whether codes of a batch are found anew in each pass, instead of going on from those of the pass before; those of other"
+        "Whether codes of a batch are found again in each pass, instead of going on from those of the pass before; those of other"
         " divergences than squared error always are.",
     )
     fresh_restarts_max_iter: PositiveInt = param(30, "Multiplicative steps for the codes of a batch.")
