@@ -222,12 +222,7 @@ def race(glob: str, options: argparse.Namespace) -> None:
     memory = f"the largest worker took {max(peaks):.0f} MB, the calling process {_peak():.0f} MB"
     print(
         f"{qed.scan(glob).n_rows:,} rows x {COLUMNS} columns, {size:.1f} GB of Parquet in the page cache, {os.cpu_count()} cores; "
-<<<<<<< HEAD
-        f"seconds, the least of {options.repeats}; the largest worker took {max(peaks):.0f} MB, "
-        f"the calling process {_peak():.0f} MB\n"
-=======
         f"seconds, the least of {options.repeats}; {memory}\n"
->>>>>>> dask
     )
     headed = " | ".join(f"{number} worker{'s' * (number > 1)}" for number in numbers)
     scaling = "" if len(numbers) == 1 else f" {numbers[0]} to {numbers[-1]} workers |"
