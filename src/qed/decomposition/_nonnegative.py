@@ -147,9 +147,7 @@ def squared_slopes(x: Any, W: Array, H: Array, penalty: Penalty, sweeps: int) ->
     """Lower codes W of some rows, in place; return the cost, and the two parts of the slope of squared error by components."""
     A, Ht, sizes = design(x), np.ascontiguousarray(H.T), squares(x)
     G, P = _kernels.product(H, Ht), A.product(Ht)
-    value, _ = _kernels.code_rows(
-        G, P, W, EXACT / 2 * sizes, penalty.l1_W, penalty.l2_W, positive=True, sweeps=sweeps
-    )
+    value, _ = _kernels.code_rows(G, P, W, EXACT / 2 * sizes, penalty.l1_W, penalty.l2_W, positive=True, sweeps=sweeps)
     up, down = np.ascontiguousarray(A.adjoint_product(W).T), _kernels.product(_kernels.adjoint(W, W), H)
     return max(float(np.sum(sizes)) / 2 + value, 0.0), up, down
 
@@ -171,7 +169,9 @@ def descend(X: Any, W: Array, Ht: Array, penalty: Penalty, rule: tuple[int, floa
             _, gain = _kernels.code_rows(G, P, W_next, none_W, penalty.l1_W, penalty.l2_W, positive=True, sweeps=SWEEPS)
             W_ahead = momentum.beyond(W, W_next)
             G, P = _kernels.adjoint(W_ahead, W_ahead), A.adjoint_product(W_ahead)
-            value, more = _kernels.code_rows(G, P, H_next, none_H, penalty.l1_H, penalty.l2_H, positive=True, sweeps=SWEEPS)
+            value, more = _kernels.code_rows(
+                G, P, H_next, none_H, penalty.l1_H, penalty.l2_H, positive=True, sweeps=SWEEPS
+            )
             objective = null + value + penalty.on_codes(W_ahead)
             if momentum.overshoots(objective):
                 ahead = W, Ht
