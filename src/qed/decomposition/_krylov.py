@@ -9,6 +9,7 @@ vectors and grows again (thick restart).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -164,10 +165,10 @@ def leading(
 
 def _steps_to(tol: float, looks: list[tuple[int, float]]) -> int:
     """Return after how many steps a residual that falls as it did between the last two looks reaches ``tol``."""
-    if len(looks) < 2 or not 0 < looks[-1][1] < looks[-2][1]:
+    if len(looks) < 2 or not 0 < tol < looks[-1][1] < looks[-2][1]:
         return 2
     (before, high), (now, low) = looks[-2:]
-    return max(1, round(float(np.log(low / tol) / np.log(high / low)) * (now - before)))
+    return max(1, round(math.log(low / tol) / math.log(high / low) * (now - before)))
 
 
 def _orthonormal(basis: Array, block: Array) -> Array:

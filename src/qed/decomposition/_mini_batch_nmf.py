@@ -32,8 +32,8 @@ class MiniBatchNMF(NonnegativeFactors):
     .. math:: d(X, W H) + \alpha_W p \left( \rho \|W\|_1 + \tfrac{1 - \rho}{2} \|W\|_F^2 \right)
         + \alpha_H n \left( \rho \|H\|_1 + \tfrac{1 - \rho}{2} \|H\|_F^2 \right), \quad W, H \ge 0
 
-    as for ``NMF``. Each batch lowers its codes, from those of the pass before, and then moves the components by a
-    multiplicative step whose two parts are running sums over batches, older ones fading by ``forget_factor``.
+    as for ``NMF``. Each batch lowers its codes, from those of the pass before, and then moves the components by a multiplicative
+    step whose two parts are running sums over batches, older ones fading by ``forget_factor``.
 
     Certificate
     -----------
