@@ -159,7 +159,7 @@ PROBLEMS = (
         reference="scikit_learn",
         same_seed=True,
         is_ceiling=True,
-    ),  # fmt: skip
+    ),
     by_descent("tsne-small", "TSNE 500×20, 1000 steps", (500, 20), "TSNE", "kl_divergence_", random_state=0),
     by_descent("tsne", "TSNE 3000×20, 1000 steps", (3_000, 20), "TSNE", "kl_divergence_", random_state=0),
     by_descent(
