@@ -548,3 +548,41 @@ def test_a_constant_is_the_middle_of_the_best_ones(options):
         for other in target:
             model.constant_ = np.array([[other]])
             assert refused(model, np.zeros((4, 1)), target, np.full(4, unit))
+
+
+# -- weights, axes and null models -------------------------------------------------------------------------------------------
+
+
+def test_one_row_that_outweighs_its_class_leaves_its_variance_its_digits():
+    rows = np.array([[0.709], [0.058], [-1.157], [2.896], [16.708], [0.1], [0.7]])
+    labels, weight = np.array([0, 0, 0, 0, 0, 1, 1]), np.array([2.9e-7, 1.3e-4, 1.5e6, 2.9e-6, 5.7e-7, 1.0, 1.0])
+    model = naive_bayes.GaussianNB().fit(rows, labels, weight)
+    assert qed.verify(model, rows, labels, weight).holds
+
+
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("model", [manifold.LocallyLinearEmbedding(method="ltsa", n_neighbors=8), manifold.SpectralEmbedding()])
+def test_axes_of_an_embedding_are_not_zero(model, kind):
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(size=(20, 4)), rng.normal(size=(20, 4)) + 1000]).astype(kind)  # two groups: values of zero
+    model = qed.clone(model).fit(rows)
+    assert qed.verify(model, rows).holds
+    for axes in (slice(None), slice(1, 2)):
+        points = np.array(model.embedding_)
+        model.embedding_ = points.copy()
+        model.embedding_[:, axes] = 0
+        assert refused(model, rows)
+        model.embedding_ = points
+
+
+def test_the_objective_of_the_null_model_is_compared_to_nine_digits(X, y):
+    model = linear_model.LogisticRegression().fit(X, y > 0, np.full(40, 1e6))
+    model.certificate_ = replace(model.certificate_, null_objective=model.certificate_.null_objective * (1 + 1e-7))
+    assert refused(model, X, y > 0, np.full(40, 1e6))
+
+
+def test_penalties_that_are_lost_beside_dependent_components(X):
+    model = decomposition.SparsePCA(2, random_state=0).fit(X)
+    model.components_, model.ridge_alpha = np.ones_like(model.components_) * 1e10, 1e-300
+    assert np.isfinite(model.transform(X)).all()

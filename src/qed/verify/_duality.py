@@ -416,7 +416,7 @@ def _require_null(model: Any, certificate: DualityGapCertificate, table: Table, 
     null, noise = min(_of_constant(table, objective, level) for level in levels)
     if len(levels) == 2:  # the best number lies between: convexity bounds how much less it leaves
         noise += _between(table, objective, levels[0], levels[1])
-    slack = 1e-6 * abs(null) + 1e-12 * abs(certificate.objective) + noise
+    slack = 1e-9 * abs(null) + 1e-12 * abs(certificate.objective) + noise
     if not abs(certificate.null_objective - null) <= slack:
         raise CertificateError(
             f"The certificate of this {type(model).__name__} states that the null model has an objective of "
