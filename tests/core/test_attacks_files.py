@@ -270,6 +270,12 @@ def test_m4_ngrams_have_a_longest() -> None:
         loaded.fit(TEXTS)
 
 
+@pytest.mark.parametrize("kind", [CountVectorizer, TfidfVectorizer, HashingVectorizer])
+@pytest.mark.parametrize("given", ["filename", "file"])
+def test_m4_vectorizers_of_files_read_no_files(kind: Any, given: str) -> None:
+    refuses(kind(input=given), "names of files; set it after loading")
+
+
 def test_m4_bins_have_edges() -> None:
     model = KBinsDiscretizer(strategy="uniform").fit(X)
     model.n_bins_ = np.full(4, 2**40)

@@ -59,6 +59,8 @@ def _gaussians(rng: Any, n: int, p: int) -> Iterator[Judged]:
     )
     if fitted(model, X, None, s) is None:
         return
+    # a step may leave a component one direction: between it and the floor lie as many digits as an inverse needs
+    mp.dps = 50 + max(0, round(2 * np.log10(np.abs(X).max() + 1.0) - np.log10(model.reg_covar)))
     rows, v = [_vector(row) for row in X], _vector(ones(s, n))
     k, floor = model.n_components, mpf(float(model.reg_covar))
     whole = [_square(model.covariances_, kind, j, p) for j in range(k)]

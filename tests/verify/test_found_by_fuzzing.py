@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from qed import (
     linear_model,
     manifold,
     mixture,
+    model_selection,
     naive_bayes,
     neural_network,
     preprocessing,
@@ -65,6 +67,37 @@ def test_codes_of_nearly_dependent_atoms_are_the_best_ones():
         primal = (rest**2).sum() / 2 + 0.3 * np.abs(U).sum()
         bound = ((rows**2).sum() - ((rows - dual) ** 2).sum()) / 2
         assert primal - bound <= 1e-7 * primal
+
+
+@pytest.mark.parametrize("seed", [96, 98, 170, 198, 199, 1068, 1352, 1896])
+def test_true_claims_about_logistic_models_far_from_the_optimum_are_confirmed(seed):
+    """Weights over 14 orders: whole Newton steps fell by next to nothing, signs went round in a circle, flat ways had no end."""
+    rng = np.random.default_rng(seed)
+    n, p, k = int(rng.integers(15, 90)), int(rng.integers(1, 12)), int(rng.choice([2, 3, 3, 4]))
+    rows = rng.standard_t(2, size=(n, p))
+    labels = ((rows / np.abs(rows).max(0)) @ rng.normal(size=(p, k)) * 4 + rng.gumbel(size=(n, k))).argmax(1)
+    orders = rng.choice([0, 3, 7])
+    weight = 10 ** rng.uniform(-orders, orders, size=n)
+    options = {"C": 10 ** rng.uniform(-2, 3), "l1_ratio": float(rng.choice([0, 0, 0.5, 1]))}
+    steps = int(rng.integers(1, 30))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = linear_model.LogisticRegression(max_iter=steps, tol=1e-9, **options).fit(rows, labels, weight)
+        best = linear_model.LogisticRegression(max_iter=100_000, tol=1e-13, **options).fit(rows, labels, weight)
+    own, least = model.certificate_, best.certificate_
+    gap = 1.001 * (own.objective - least.objective + least.gap) + least.rounding + 1e-11 * own.null_objective
+    model.certificate_ = replace(own, gap=min(gap, own.gap), dual=None)
+    assert qed.verify(model, rows, labels, weight).holds
+    model.certificate_ = replace(own, gap=0.9 * (own.objective - least.objective), dual=None)
+    assert refused(model, rows, labels, weight)
+
+
+def test_the_null_model_of_a_class_that_is_almost_certain_keeps_its_digits():
+    rng = np.random.default_rng(2)
+    rows, labels = rng.normal(size=(12, 2)), np.arange(12) % 3
+    weight = np.where(labels == 0, 1e7, 1e-6 * (1 + rng.random(12)))
+    model = linear_model.LogisticRegression(C=0.01).fit(rows, labels, weight)
+    assert qed.verify(model, rows, labels, weight).holds
 
 
 def test_dictionaries_of_nearly_dependent_atoms_are_accepted():
@@ -466,3 +499,90 @@ def test_numbers_outside_the_range_of_a_proof_are_refused_in_words():
         manifold.ClassicalMDS(1).fit(1e100 * X)
     with pytest.raises(qed.InvalidData):
         covariance.EmpiricalCovariance(assume_centered=True).fit(np.column_stack([np.full(8, 1e-200), X[:, 0] / 8e46]))
+
+
+# -- medians and quantiles: the number of the fit, and no other with the same loss ------------------------------------------
+
+
+MEDIANS = [
+    tree.DecisionTreeRegressor(criterion="absolute_error", max_depth=2),
+    tree.ExtraTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0),
+    ensemble.RandomForestRegressor(3, criterion="absolute_error", max_depth=2, random_state=0),
+    ensemble.ExtraTreesRegressor(3, criterion="absolute_error", max_depth=2, random_state=0),
+    ensemble.HistGradientBoostingRegressor(loss="absolute_error", max_iter=3, min_samples_leaf=2),
+    ensemble.HistGradientBoostingRegressor(loss="quantile", quantile=0.25, max_iter=3, min_samples_leaf=2),
+    ensemble.HistGradientBoostingRegressor(loss="absolute_error", max_iter=2, monotonic_cst=[1, 0, 0, -1]),
+    ensemble.GradientBoostingRegressor(loss="absolute_error", n_estimators=3),
+    ensemble.GradientBoostingRegressor(loss="quantile", alpha=0.25, n_estimators=3),
+    ensemble.GradientBoostingRegressor(loss="huber", n_estimators=3),
+]
+
+
+@pytest.mark.parametrize("unit", [None, 1.0, 0.1, "wide"])
+@pytest.mark.parametrize("model", MEDIANS, ids=lambda one: f"{type(one).__name__}-{vars(one).get('loss', 'tree')}")
+def test_leaves_state_the_median_that_the_fit_takes(model, unit, X, y):
+    weight = None if unit is None else np.full(len(X), unit) if unit != "wide" else 10 ** np.linspace(-7, 7, len(X))
+    target = y.round(1)
+    model = qed.clone(model).fit(X, target, weight)
+    assert qed.verify(model, X, target, weight).holds
+    if "baseline_" in vars(model):
+        model.baseline_ = model.baseline_ + 1e-6
+        assert refused(model, X, target, weight)
+        model.baseline_ = model.baseline_ - 1e-6
+    held = model.tree_ if "tree_" in vars(model) else model.trees_
+    for place in np.flatnonzero(held.children_left < 0) if "tree_" in vars(model) else range(len(held.value)):
+        before = np.array(held.value)
+        moved = before.copy()
+        moved.reshape(len(before), -1)[place] += 1e-6
+        object.__setattr__(held, "value", moved)
+        assert refused(model, X, target, weight), place
+        object.__setattr__(held, "value", before)
+
+
+@pytest.mark.parametrize("options", [{"strategy": "median"}, {"strategy": "quantile", "quantile": 0.25}])
+def test_a_constant_is_the_middle_of_the_best_ones(options):
+    target = np.array([1.0, 2.0, 4.0, 8.0])
+    for unit in (1.0, 0.1):
+        model = model_selection.DummyRegressor(**options).fit(np.zeros((4, 1)), target, np.full(4, unit))
+        assert qed.verify(model, np.zeros((4, 1)), target, np.full(4, unit)).holds
+        for other in target:
+            model.constant_ = np.array([[other]])
+            assert refused(model, np.zeros((4, 1)), target, np.full(4, unit))
+
+
+# -- weights, axes and null models -------------------------------------------------------------------------------------------
+
+
+def test_one_row_that_outweighs_its_class_leaves_its_variance_its_digits():
+    rows = np.array([[0.709], [0.058], [-1.157], [2.896], [16.708], [0.1], [0.7]])
+    labels, weight = np.array([0, 0, 0, 0, 0, 1, 1]), np.array([2.9e-7, 1.3e-4, 1.5e6, 2.9e-6, 5.7e-7, 1.0, 1.0])
+    model = naive_bayes.GaussianNB().fit(rows, labels, weight)
+    assert qed.verify(model, rows, labels, weight).holds
+
+
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("model", [manifold.LocallyLinearEmbedding(method="ltsa", n_neighbors=8), manifold.SpectralEmbedding()])
+def test_axes_of_an_embedding_are_not_zero(model, kind):
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(size=(20, 4)), rng.normal(size=(20, 4)) + 1000]).astype(kind)  # two groups: values of zero
+    model = qed.clone(model).fit(rows)
+    assert qed.verify(model, rows).holds
+    for axes in (slice(None), slice(1, 2)):
+        points = np.array(model.embedding_)
+        model.embedding_ = points.copy()
+        model.embedding_[:, axes] = 0
+        assert refused(model, rows)
+        model.embedding_ = points
+
+
+def test_the_objective_of_the_null_model_is_compared_to_nine_digits(X, y):
+    model = linear_model.LogisticRegression().fit(X, y > 0, np.full(40, 1e6))
+    model.certificate_ = replace(model.certificate_, null_objective=model.certificate_.null_objective * (1 + 1e-7))
+    assert refused(model, X, y > 0, np.full(40, 1e6))
+
+
+def test_penalties_that_are_lost_beside_dependent_components(X):
+    model = decomposition.SparsePCA(2, random_state=0).fit(X)
+    model.components_, model.ridge_alpha = np.ones_like(model.components_) * 1e10, 1e-300
+    assert np.isfinite(model.transform(X)).all()

@@ -14,3 +14,9 @@ def test_no_certificate_is_false(family):
     judged = [one for seed in range(SEEDS.get(family, 80)) for one in FAMILIES[family](seed)]
     assert len(judged) > 60
     assert not [one for one in judged if one.is_false]
+
+
+def test_covariances_over_the_range_of_float64_are_judged():
+    judged = list(FAMILIES["densities"](985841799018))
+    assert judged
+    assert not [one for one in judged if one.is_false]

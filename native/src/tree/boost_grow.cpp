@@ -133,8 +133,8 @@ class BoostGrower {
     }
 
     [[nodiscard]] double value_of(const Sums& sums, double low, double high) const noexcept {
-        const double bend = units_.curvature_of(sums) + rules_.ridge;
-        return std::clamp(-units_.slope_of(sums) / bend, low, high);
+        const double total = units_.curvature_of(sums) + rules_.ridge;
+        return std::clamp(-units_.slope_of(sums) / total, low, high);
     }
     /// What a leaf of that value takes off twice the second-order model.
     [[nodiscard]] double score_of(const Sums& sums, double value) const noexcept {
@@ -455,8 +455,8 @@ class BoostGrower {
         source_.leaf_sums(ends, slopes.data(), curvatures.data());
         for (std::size_t k = 0; k < ends.size(); ++k) {
             const Leaf& leaf = leaves_[at(ends[k])];
-            const double bend = curvatures[k] + rules_.ridge;
-            tree.nodes.values[k] = rules_.rate * (bend > 0.0 ? std::clamp(-slopes[k] / bend, leaf.low, leaf.high) : 0.0);
+            const double total = curvatures[k] + rules_.ridge;
+            tree.nodes.values[k] = rules_.rate * (total > 0.0 ? std::clamp(-slopes[k] / total, leaf.low, leaf.high) : 0.0);
         }
         source_.finish(ends, tree.nodes.values);
         return tree;

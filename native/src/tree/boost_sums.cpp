@@ -149,9 +149,9 @@ Sums BoostSums::round(const BoostRows& given) const {
     const auto parts = for_rows<Sums>(given, [&](Sums& sum, Index row, auto many) {
         const Index share = scale_.is_coarse ? Index{many} : Index{1};
         const double own = given.slope(row) / static_cast<double>(share) * times;
-        const double bend = given.curvature(row) / static_cast<double>(share) * times_curvature;
+        const double scaled = given.curvature(row) / static_cast<double>(share) * times_curvature;
         const Word rounded = share * static_cast<Word>(std::nearbyint(std::clamp(own, -slope, slope)));
-        const Word curved = share * static_cast<Word>(std::nearbyint(std::min(bend, curvature)));
+        const Word curved = share * static_cast<Word>(std::nearbyint(std::min(scaled, curvature)));
         if (scale_.is_packed) {
             words_[row] = (rounded << kRestField) + (curved << kCountField) + 1;
         } else {

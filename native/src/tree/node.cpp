@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "qed/dense/numbers.hpp"
@@ -102,17 +103,20 @@ NodeSummary of_median(const NodeRows& rows, double* values, std::uint32_t* order
             sorted[rank] = number_of(rank);
         }
     }
+    // halves whose sums differ by their rounding alone are equal, whatever unit the weights have
+    const double half = weight / 2.0;
+    const double slack = static_cast<double>(rows.count + 16) * std::numeric_limits<double>::epsilon() * weight;
     double below = 0.0;
     Index rank = 0;
     for (; rank < rows.count - 1; ++rank) {
         below += weight_of(rank);
-        if (2.0 * below >= weight) {
+        if (below >= half - slack) {
             break;
         }
     }
     // where halves of the weight lie on both sides, the middle between them is as good and fairer
-    values[0] = rank < rows.count - 1 && 2.0 * below == weight ? number_of(rank) / 2.0 + number_of(rank + 1) / 2.0
-                                                               : number_of(rank);
+    const bool is_even = rank < rows.count - 1 && std::abs(below - half) <= slack;
+    values[0] = is_even ? number_of(rank) / 2.0 + number_of(rank + 1) / 2.0 : number_of(rank);
     double scale = 0.0;
     for (Index i = 0; i < rows.count; ++i) {
         scale += weight_of(i) * std::abs(number_of(i) - values[0]);

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 LOOKED_AT = 16  # rows of a class, if they are as frequent as others, that tell where its mean lies
+CANCELLED = 2.0**-26  # of the squares about a guess of the mean: where less is left, half of the digits are gone
 
 
 @record("class-spreads")
@@ -94,13 +95,17 @@ class ClassSpreads:
             weight, eta = sums[:, 0], terms * UNIT
         with np.errstate(over="ignore", invalid="ignore"):  # found in the sums, and named
             shift = _near_means(chunk, place, codes, n_classes)
-            both, terms = _kernels.class_sums(chunk.X, codes, n_classes, chunk.s, shift, squares=True)
-            terms = min(terms, chunk.n_rows)
-            sums, squares = both[:n_classes], both[n_classes:]
-            step = sums / np.where(weight > 0, weight, 1.0)[:, np.newaxis]
-            # rows of no weight are no rows: nothing of them may stay
-            mean = exact_sum(np.where(weight[:, np.newaxis] > 0, shift, 0.0), step)
-            spread = np.maximum(squares - sums * step, 0.0)
+            for _ in range(2):
+                both, terms = _kernels.class_sums(chunk.X, codes, n_classes, chunk.s, shift, squares=True)
+                terms = min(terms, chunk.n_rows)
+                sums, squares = both[:n_classes], both[n_classes:]
+                step = sums / np.where(weight > 0, weight, 1.0)[:, np.newaxis]
+                # rows of no weight are no rows: nothing of them may stay
+                mean = exact_sum(np.where(weight[:, np.newaxis] > 0, shift, 0.0), step)
+                spread = np.maximum(squares - sums * step, 0.0)
+                if chunk.s is None or not np.any(spread < CANCELLED * squares):
+                    break
+                shift = mean.high  # one row outweighs all others of its class: its mean is nearer to it than any guess
         if not (np.isfinite(both).all() and np.isfinite(mean.high).all() and np.isfinite(spread).all()):
             raise_not_finite(chunk)
         gamma = (terms + 16) * UNIT / (1 - (terms + 16) * UNIT)
@@ -283,10 +288,12 @@ def _errors_after(a: ClassSpreads, b: ClassSpreads, left: Numbers) -> dict[str, 
 
 def _check_something_remains(a: ClassSpreads, b: ClassSpreads, left: Numbers) -> None:
     """Refuse to take away more rows or more weight of a class than there are."""
-    doubt = a.weight_error * a.weight + b.weight_error * b.weight + 4 * UNIT * a.weight * (a.weight_error > 0)
+    rounding_error = a.weight_error * a.weight + b.weight_error * b.weight + 4 * UNIT * a.weight * (a.weight_error > 0)
     rows = a.rows - b.rows
     wrong = rows < 0
-    wrong |= np.where(rows == 0, np.abs(left) > doubt, (left <= 0) | (doubt > FORGETTING_LIMIT * left))
+    wrong |= np.where(
+        rows == 0, np.abs(left) > rounding_error, (left <= 0) | (rounding_error > FORGETTING_LIMIT * left)
+    )
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
         raise ForgetError(
@@ -298,9 +305,9 @@ def _check_something_remains(a: ClassSpreads, b: ClassSpreads, left: Numbers) ->
 def _check_still_accurate(left: ClassSpreads) -> None:
     """Refuse when rounding exceeds its limit relative to what remains, in any class and column."""
     bound = left.rounding * left.peak
-    doubtful = (bound > FORGETTING_LIMIT * left.spread) & (left.rows > 1)[:, np.newaxis]
-    if doubtful.any():
-        k, j = map(int, np.argwhere(doubtful)[0])
+    uncertain = (bound > FORGETTING_LIMIT * left.spread) & (left.rows > 1)[:, np.newaxis]
+    if uncertain.any():
+        k, j = map(int, np.argwhere(uncertain)[0])
         raise ForgetError(
             f"Cannot forget these rows accurately: of the sum of squares of column {j} in class number {k}, once"
             f" {left.peak[k, j]:.3g}, {max(float(left.spread[k, j]), 0.0):.3g} would remain, known to within"

@@ -100,7 +100,10 @@ class SparseComponents(Transformer):
         C = self.components_
         with one_blas_thread(C.size):
             square = C @ C.T + self.ridge_alpha * np.eye(len(C))
-            into = np.linalg.solve(square, C) if self.ridge_alpha > 0 else np.linalg.pinv(square) @ C
+            try:
+                into = np.linalg.solve(square, C) if self.ridge_alpha > 0 else np.linalg.pinv(square) @ C
+            except np.linalg.LinAlgError:  # a penalty that is lost beside components that depend on each other
+                into = np.linalg.pinv(square) @ C
         return _kernels.mapped(X, np.ascontiguousarray(into.T), None, self.mean_)
 
     def inverse_transform(self, X: Any) -> Array:

@@ -98,7 +98,7 @@ def divergences(parameters: Array, prior: float) -> Array:
     """Return the divergences of Dirichlet distributions, the rows, from one with equal parameters."""
     from scipy.special import gammaln, psi  # noqa: PLC0415  special functions
 
-    k = parameters.shape[1]
+    k, prior = parameters.shape[1], float(prior)
     total = np.sum(parameters, axis=1, keepdims=True)
     inside = np.sum((parameters - prior) * (psi(parameters) - psi(total)) - gammaln(parameters), axis=1)
     return np.asarray(inside + gammaln(total[:, 0]) + (k * float(gammaln(prior)) - float(gammaln(k * prior))))

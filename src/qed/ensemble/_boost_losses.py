@@ -45,27 +45,27 @@ class BoostLoss:
         n, k = t.shape
         native = {"squared_error": "squared", "poisson": "poisson", "log_loss": "logistic", "softmax": "softmax"}
         if self.name in native:
-            value, slope, bend = _kernels.loss_curve(native[self.name], t.reshape(-1), y, k)
-            return value, slope.reshape(n, k), bend.reshape(n, k)
+            value, slope, curvature = _kernels.loss_curve(native[self.name], t.reshape(-1), y, k)
+            return value, slope.reshape(n, k), curvature.reshape(n, k)
         r = t[:, 0] - y
         if self.by_order:
             value = np.where(r < 0, -self.level * r, (1 - self.level) * r)
-            slope, bend = (
+            slope, curvature = (
                 np.where(r <= 0, -self.level, 1 - self.level),
                 np.ones(n),
             )  # at 0 that of errors below, as elsewhere
             if self.name == "absolute_error":
                 value, slope = 2 * value, 2 * slope
         elif self.name == "huber":
-            slope, bend = np.clip(r, -self.level, self.level), np.ones(n)
+            slope, curvature = np.clip(r, -self.level, self.level), np.ones(n)
             value = np.where(np.abs(r) <= self.level, 0.5 * r * r, self.level * (np.abs(r) - 0.5 * self.level))
         elif self.name == "gamma":
             ratio = y * np.exp(-t[:, 0])
-            value, slope, bend = ratio - 1 - np.log(ratio), 1 - ratio, ratio
+            value, slope, curvature = ratio - 1 - np.log(ratio), 1 - ratio, ratio
         else:
             value = np.exp(-y * t[:, 0])
-            slope, bend = -y * value, value
-        return value, slope[:, None], bend[:, None]
+            slope, curvature = -y * value, value
+        return value, slope[:, None], curvature[:, None]
 
     def constant(self, y: Array, s: Array, k: int) -> Array:
         """Return the best score that is the same for all rows."""
@@ -125,7 +125,7 @@ def weighted_quantile(values: Array, s: Array, level: float, *, middle: bool = T
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(s[order])
     goal = level * reached[-1]
-    place = min(int(np.searchsorted(reached, goal * (1 - 1e-12))), len(values) - 1)
+    place = min(int(np.searchsorted(reached, goal - 1e-12 * reached[-1])), len(values) - 1)
     found = float(values[order[place]])
     if middle and abs(reached[place] - goal) <= 1e-12 * reached[-1] and place + 1 < len(values):
         return found / 2 + float(values[order[place + 1]]) / 2

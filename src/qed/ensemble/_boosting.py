@@ -73,7 +73,7 @@ class RowScores:
 
     def look(self) -> float:
         """Return the mean loss, and note values, slopes and curvatures."""
-        self.value, self.slope, self.bend = self.loss.curve(self.scores, self.y)
+        self.value, self.slope, self.curvature = self.loss.curve(self.scores, self.y)
         return float(self.value.sum() / self.n_rows) if self.is_plain else weighted_mean(self.value, self.s)
 
     def add(self, trees: list[TreeEnsemble]) -> None:

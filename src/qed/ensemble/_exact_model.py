@@ -322,7 +322,7 @@ class ExactSteps:
             part = _as_ensemble(tree, np.zeros(tree.n_leaves))
             leaf = _kernels.leaves_of(part.packed, self.X)[:, 0]
             values = model.learning_rate * self._values(
-                rounds, slope[:, c], rounds.rows.bend[:, c], s, leaf, len(part.value), level
+                rounds, slope[:, c], rounds.rows.curvature[:, c], s, leaf, len(part.value), level
             )
             self.importances.append(tree.compute_feature_importances(normalize=False))
             found.append(_as_ensemble(tree, values))
@@ -344,7 +344,7 @@ class ExactSteps:
         return pruned(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree
 
     def _values(
-        self, rounds: Rounds, slope: Array, bend: Array, s: Array, leaf: Array, leaves: int, level: float
+        self, rounds: Rounds, slope: Array, curvature: Array, s: Array, leaf: Array, leaves: int, level: float
     ) -> Array:
         """Return the step of each leaf: a quantile of what is left, Huber's step, or a Newton step."""
         loss = rounds.loss
@@ -363,7 +363,7 @@ class ExactSteps:
             return np.array(found)
         total = np.bincount(leaf, s, minlength=leaves)
         G = np.bincount(leaf, s * slope, minlength=leaves)
-        H = np.bincount(leaf, s * bend, minlength=leaves)
+        H = np.bincount(leaf, s * curvature, minlength=leaves)
         steep = FLAT * total < H
         steps = np.where(steep, -G / np.where(steep, H, 1.0), 0.0)
         return np.asarray(steps * (rounds.k - 1) / rounds.k if rounds.k > 1 else steps)  # Friedman's factor

@@ -153,7 +153,7 @@ class _HistSteps:
 
     def grow(self, rounds: Rounds) -> list[TreeEnsemble]:
         model, own = self.model, self.rows
-        rows = _kernels.BoostRows(own.slope, own.bend, None if own.is_plain else own.s, self.counts)
+        rows = _kernels.BoostRows(own.slope, own.curvature, None if own.is_plain else own.s, self.counts)
         before = None if own.loss.by_order else own.scores
         rule = model._rule(rounds.count * self.k)  # noqa: SLF001
         grown, scores = _kernels.grow_boosted(self.binned, rows, before, rule, self.limits)

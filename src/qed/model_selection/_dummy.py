@@ -371,7 +371,9 @@ def _quantile(values: Array, s: Array, level: float) -> float:
     order = np.argsort(values, kind="stable")
     below = np.cumsum(s[order])
     at = level * below[-1]
-    slack = 4 * ROUNDING * below[-1]  # equality decides between one best number and an interval, and sums round
-    low = np.searchsorted(below, at - slack)
-    high = min(np.searchsorted(below, at + slack, side="right"), len(values) - 1)
+    slack = (
+        (len(values) + 16) * ROUNDING * below[-1]
+    )  # equality decides between one best number and an interval, and sums round
+    low = min(int(np.searchsorted(below, at - slack)), len(values) - 1)
+    high = min(low + bool(abs(below[low] - at) <= slack), len(values) - 1)
     return float(values[order[low]] / 2 + values[order[high]] / 2)

@@ -20,6 +20,7 @@ columns (``_steps``, ``_selected``) have models fitted again as proposals, and v
     _duality         objective and distance from the optimum of a convex model
     _transformers    what transformers learnt, class by class; _learnt: their columns, comparisons and refusals
     _scales          means, ranges and quantile ranges; _fillings: gaps; _categories: categories, labels and mean targets
+    _quantiles       weighted medians and quantiles by the rule of the fit
     _networks        slopes of networks, by plain backpropagation and by differences
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt

@@ -1,6 +1,6 @@
 """Boosted trees, checked: rows are sent down every tree, and every step of every leaf is derived again.
 
-From the constant on, slopes and curvatures of the loss are written out anew at the scores so far; each leaf must take the step
+From the constant on, slopes and curvatures of the loss are written out again at the scores so far; each leaf must take the step
 that minimises the second-order model over its rows (or the loss itself, for medians and quantiles), within the limits that
 directions of columns impose on its path. Every threshold must lie midway between two neighbouring values of its column.
 """
@@ -17,6 +17,7 @@ from qed.core._validation import is_source
 from qed.verify._boosted_splits import BoostedSplits, Grown
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
+from qed.verify._quantiles import TIED, distance_from_quantile, huber_levels, quantiles
 from qed.verify._rows import holds_categories, read_data, read_on_disk, rows_where
 from qed.verify._seeds import mixed
 from qed.verify._trees import directions_of
@@ -81,13 +82,15 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     if not (is_source(X) and len(rows.X) > rows_of_cuts(p)):  # from more rows a fit draws those that it cuts columns by
         splits = BoostedSplits(model, rows, taken, groups_of(model, p), directions_of(model, p))
     for first in range(rounds):
-        _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
+        _, slope, curvature = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
             tree = taken[first * k + c]
             where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
-            grown, leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
-            weighted = rows.s * slope[:, c], rows.s * bend[:, c]
+            grown, leaf = _check_tree(
+                model, where, tree, rows, slope[:, c], curvature[:, c], rows.y - scores[:, 0], values
+            )
+            weighted = rows.s * slope[:, c], rows.s * curvature[:, c]
             wrong = None if splits is None else splits.check(first * k + c, where, grown, *weighted)
             if wrong is not None:
                 refuse(model, wrong)
@@ -231,21 +234,21 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
             np.exp(-np.logaddexp(0, y * t)),
             np.exp(-value),
         )  # of the other label and of its own: neither is one minus
-        slope, bend = -y * p, p * rest
+        slope, curvature = -y * p, p * rest
     elif loss == "exponential":
         value = np.exp(-y * t)
-        slope, bend = -y * value, value
+        slope, curvature = -y * value, value
     elif loss == "poisson":
         rate = np.exp(t)
         safe = np.where(y > 0, y, 1.0)
         value = rate - y * t + np.where(y > 0, y * np.log(safe) - y, 0.0)
-        slope, bend = rate - y, rate
+        slope, curvature = rate - y, rate
     elif loss == "gamma":
         ratio = y / np.exp(t)
-        value, slope, bend = ratio - np.log(ratio) - 1, 1 - ratio, ratio
+        value, slope, curvature = ratio - np.log(ratio) - 1, 1 - ratio, ratio
     else:
         r = y - t
-        bend = np.ones(len(r))
+        curvature = np.ones(len(r))
         if loss == "squared_error":
             value, slope = r**2 / 2, -r
         elif loss == "absolute_error":
@@ -256,7 +259,7 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
             far = np.abs(r) > level
             value = np.where(far, level * np.abs(r) - level**2 / 2, r**2 / 2)
             slope = -np.where(far, level * np.sign(r), r)
-    return value, slope[:, None], bend[:, None]
+    return value, slope[:, None], curvature[:, None]
 
 
 def check_rounds(model: Any, rounds: int, most: int) -> str:
@@ -279,20 +282,10 @@ def _check_level(model: Any, rows: Rows) -> None:
     if rows.loss == "quantile" and model.quantile is not None:
         found = float(model.quantile)
     if rows.loss == "huber":
-        errors = np.abs(rows.y - quantile(rows.y, rows.s, 0.5))
-        found = quantile(errors, rows.s, 0.9 if model.quantile is None else float(model.quantile))
-        found = found if found > 0 else float(errors.max()) or 1.0
+        levels = huber_levels(rows.y, rows.s, 0.9 if model.quantile is None else float(model.quantile))
+        found = float(levels[np.argmin(np.abs(levels - model.loss_level_))])
     if not abs(model.loss_level_ - found) <= (1e-12 * found if rows.loss == "huber" else 0.0):
         refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
-
-
-def quantile(values: Array, s: Array, level: float) -> float:
-    """Return the least value up to which that share of the weight lies; midway to the next where it is exactly that share."""
-    known, group = np.unique(values, return_inverse=True)
-    share = np.cumsum(np.bincount(group.reshape(-1), s)) / s.sum()
-    place = min(int(np.count_nonzero(share < level - 1e-12)), len(known) - 1)
-    after = min(place + (abs(share[place] - level) <= 1e-12), len(known) - 1)
-    return float(known[place] / 2 + known[after] / 2)
 
 
 def _check_constant(model: Any, rows: Rows, base: Array) -> None:
@@ -302,7 +295,7 @@ def _check_constant(model: Any, rows: Rows, base: Array) -> None:
     scores = np.tile(base, (len(rows.X), 1))
     if rows.loss in ("absolute_error", "quantile"):
         level = 0.5 if rows.loss == "absolute_error" else model.loss_level_
-        check_quantile(model, "its constant", rows.y, rows.s, float(base[0]), level)
+        check_quantile(model, rows, float(base[0]), level)
         return
     _, slope, _ = curve(rows.loss, model.loss_level_, scores, rows.y)
     off = np.abs(rows.s @ slope)
@@ -312,13 +305,11 @@ def _check_constant(model: Any, rows: Rows, base: Array) -> None:
         refuse(model, "its constants do not sum to zero")
 
 
-def check_quantile(model: Any, where: str, left: Array, s: Array, value: float, level: float) -> None:
-    """See that a value is a quantile of the rows that it stands for."""
-    slack = 1e-9 * s.sum()
-    near = 1e-9 * (np.abs(left).max(initial=0) + abs(value)) + 1e-300
-    under, over = s[left < value - near].sum(), s[left > value + near].sum()
-    if not (under <= level * s.sum() + slack and over <= (1 - level) * s.sum() + slack and np.isfinite(value)):
-        refuse(model, f"{where} is not a quantile of its rows")
+def check_quantile(model: Any, rows: Rows, value: float, level: float) -> None:
+    """See that the constant is the quantile of the targets."""
+    size = float(np.abs(rows.y).max(initial=0))
+    if not distance_from_quantile(rows.y, rows.s, level, TIED, value) <= 1e-12 * size:
+        refuse(model, f"its constant {value:.12g} is not the quantile {level:.4g} of the targets")
 
 
 def trees_of(model: Any, trees: Any) -> list[Tree]:
@@ -346,8 +337,8 @@ def trees_of(model: Any, trees: Any) -> list[Tree]:
     return found
 
 
-def _check_tree(  # noqa: PLR0915
-    model: Any, where: str, tree: Tree, rows: Rows, slope: Array, bend: Array, left: Array, values: list[Array]
+def _check_tree(
+    model: Any, where: str, tree: Tree, rows: Rows, slope: Array, curvature: Array, left: Array, values: list[Array]
 ) -> tuple[Grown, Array]:
     """Send rows down, checking the questions; then derive the step of every leaf. Return where rows go, and the leaf of each."""
     n_nodes = len(tree.feature)
@@ -361,7 +352,7 @@ def _check_tree(  # noqa: PLR0915
     while len(here):
         levels.append((here, at))
         G += np.bincount(at, rows.s[here] * slope[here], minlength=n_nodes)
-        H += np.bincount(at, rows.s[here] * bend[here], minlength=n_nodes)
+        H += np.bincount(at, rows.s[here] * curvature[here], minlength=n_nodes)
         count += np.bincount(at, rows.counts[here], minlength=n_nodes)
         depth[at] = level
         inner = tree.feature[at] >= 0
@@ -383,18 +374,12 @@ def _check_tree(  # noqa: PLR0915
         share = 0.5 if rows.loss == "absolute_error" else model.loss_level_
         for node in ends:
             own = leaf == node
-            step = tree.value[node] / rate
-            near = 1e-6 * abs(step) + 1e-9
-            if min(abs(step - low[node]), abs(step - high[node])) <= near:  # held back by a limit
-                continue
-            if not low[node] <= step <= high[node]:
-                refuse(model, f"the step of leaf {int(node)} of {where} leaves its limits")
-            check_quantile(model, f"the step of leaf {int(node)} of {where}", left[own], rows.s[own], step, share)
-            if (rows.s == np.rint(rows.s)).all():  # which value the share falls on is no matter of rounding
-                wanted = quantile(left[own], rows.s[own], share)
-                size = np.abs(left[own]).max() + np.abs(rows.y[own]).max()
-                if not abs(step - wanted) <= 1e-9 * size + 1e-300:
-                    refuse(model, f"the step of leaf {int(node)} of {where} is {step:.12g}, and not midway")
+            step, size = tree.value[node] / rate, np.abs(left[own]).max() + np.abs(rows.y[own]).max()
+            wanted = np.clip(quantiles(left[own], rows.s[own], share, TIED), low[node], high[node])
+            is_held = (wanted == low[node]) | (wanted == high[node])  # by a limit, which is a sum of rounded slopes
+            near = 1e-9 * size + 1e-300 + np.where(is_held, 1e-6 * np.abs(wanted) + 1e-9, 0.0)
+            if not (np.abs(wanted - step) <= near).any():
+                refuse(model, f"the step of leaf {int(node)} of {where} is {step:.12g}, and should be {wanted[0]:.12g}")
         return grown, leaf
     steep = H[ends] + model.l2_regularization
     step = np.clip(-G[ends] / np.where(steep > 0, steep, np.inf), low[ends], high[ends])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.core import CertificateError, _targets
+from qed.verify._quantiles import quantiles, rounding_of_halves
 from qed.verify._rows import EXTENDED, read_data
 from qed.verify._verdict import Verdict
 
@@ -84,7 +85,7 @@ def check_constant(model: Any, certificate: ExactCertificate, X: Any, y: Any, sa
 
 
 def _off_constant(model: Any, stored: Any, values: Array, s: Array, level: float | None, near: float) -> float:
-    """Return how far a number is from the mean; of a quantile only that it is one, the middle of all that are."""
+    """Return how far a number is from the mean; a quantile must be the one of the fit, up to rounding."""
     total = s.sum()
     if level is None:
         mean = s @ values / total
@@ -92,19 +93,11 @@ def _off_constant(model: Any, stored: Any, values: Array, s: Array, level: float
         if not off <= 4 * near * (s @ np.abs(values) / total):
             _refuse(model, f"the mean of the target is {float(mean):.12g}, and {float(stored):.12g} is stored")
         return off
-    # a pinball loss is least where the slopes to both sides do not point down: weights below against weights above
-    slack = 8 * near * total
     values, s = values[s > 0], s[s > 0]
-    order = np.argsort(values)
-    values, reached = values[order], np.cumsum(s[order])
-    ends = [
-        values[min(int(np.searchsorted(reached, level * total + shift)), len(values) - 1)] for shift in (-slack, slack)
-    ]
-    middles = [ends[0], ends[1], ends[0] / 2 + ends[1] / 2]
-    if not min(abs(one - stored) for one in middles) <= 4 * near * np.abs(values).max():
+    found = quantiles(values, s, level, rounding_of_halves(len(values)))
+    if not np.min(np.abs(found - stored)) <= 4 * near * np.abs(values).max():
         _refuse(
-            model,
-            f"a quantile of level {level} is {float(ends[0]):.12g} to {float(ends[1]):.12g}, and {float(stored):.12g} is stored",
+            model, f"the quantile {level} of the target is {float(found[0]):.12g}, and {float(stored):.12g} is stored"
         )
     return 0.0
 
@@ -233,8 +226,8 @@ def check_drawn(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
         plane[-1] *= bool(model.fit_intercept)
         scores = signs * (rows @ plane[:-1] + plane[-1])
         # a score that rounding alone decides may count either way
-        doubtful = np.abs(scores) <= 2.0**-50 * (np.abs(rows) @ np.abs(plane[:-1]) + abs(plane[-1]))
-        least, most = s[(scores <= 0) & ~doubtful].sum(), s[(scores <= 0) | doubtful].sum()
+        uncertain = np.abs(scores) <= 2.0**-50 * (np.abs(rows) @ np.abs(plane[:-1]) + abs(plane[-1]))
+        least, most = s[(scores <= 0) & ~uncertain].sum(), s[(scores <= 0) | uncertain].sum()
         if not least - slack <= wrongs[draw] <= most + slack:
             _refuse(
                 model, f"draw {draw} makes mistakes of weight {float(least):.12g}, and {wrongs[draw]:.12g} is stored"

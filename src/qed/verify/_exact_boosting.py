@@ -21,7 +21,6 @@ from qed.verify._boosting import (
     check_rounds,
     curve,
     parted_rows,
-    quantile,
     read_rows,
     refuse,
     trees_of,
@@ -29,6 +28,7 @@ from qed.verify._boosting import (
 from qed.verify._forest_nodes import number_of_rows
 from qed.verify._names import called
 from qed.verify._part import Part
+from qed.verify._quantiles import TIED, huber_levels, quantiles
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
@@ -42,7 +42,7 @@ Array = np.ndarray[Any, Any]
 RELATIVE = 1e-9  # of steps: sums in double precision
 ROOTS = 20_000_000  # values looked at, over all trees, to see that roots take the best splits
 LEAVES = 4  # of a tree that are looked at to see that they could not be split, the largest
-NEAR = 1e-50  # residuals below this are taken for zero
+ZERO_RESIDUAL = 1e-50  # residuals below this are taken for zero
 
 
 def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -65,15 +65,16 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
         used = _drawn(model, first, len(rows.X))
         own = level
         if rows.loss == "huber":
-            own = _lower(np.abs(rows.y - scores[:, 0]), rows.s, float(model.alpha))
-        _, slope, bend = curve(rows.loss, own, scores, rows.y)
+            errors = np.abs(rows.y - scores[:, 0])
+            own = float(quantiles(errors, rows.s, float(model.alpha), TIED, middle=False)[0])
+        _, slope, curvature = curve(rows.loss, own, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
             where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
             look = _Look(model, where, taken[first * k + c], rows, used)
             leaf = look.descended()
             look.check_gains(-slope[:, c], order, model.tree_importances_[first * k + c])
-            look.check_steps(slope[:, c], bend[:, c], rows.y - scores[:, 0], leaf, own)
+            look.check_steps(slope[:, c], curvature[:, c], rows.y - scores[:, 0], leaf, own)
             steps[:, c] = look.tree.value[leaf]
         before, scores = scores, scores + steps
         shown = own if own > 0 else level
@@ -149,20 +150,13 @@ def _level(model: Any, rows: Rows) -> float:
         found = float(model.loss_level_)
         if not (found > 0 and np.isfinite(found)):
             refuse(model, "the threshold of its loss is not positive")
-        errors = np.abs(rows.y - quantile(rows.y, rows.s, 0.5))
-        wanted = quantile(errors, rows.s, float(model.alpha)) or float(errors.max()) or 1.0
+        levels = huber_levels(rows.y, rows.s, float(model.alpha))
+        wanted = float(levels[np.argmin(np.abs(levels - found))])
         if not abs(found - wanted) <= 1e-12 * wanted:
             refuse(model, f"the level of its loss is {wanted:.10g}, and {found:.10g} is stated")
     elif model.loss_level_ != found:
         refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
     return found
-
-
-def _lower(values: Array, s: Array, level: float) -> float:
-    """Return the least value up to which at least that share of the weight lies."""
-    known, group = np.unique(values, return_inverse=True)
-    share = np.cumsum(np.bincount(group.reshape(-1), s)) / s.sum()
-    return float(known[min(int(np.count_nonzero(share < level - 1e-12)), len(known) - 1)])
 
 
 def _check_constant(model: Any, rows: Rows, base: Array) -> None:
@@ -176,7 +170,7 @@ def _check_constant(model: Any, rows: Rows, base: Array) -> None:
         return
     if rows.loss in ("absolute_error", "quantile", "huber"):
         level = float(model.alpha) if rows.loss == "quantile" else 0.5
-        check_quantile(model, "its constant", rows.y, rows.s, float(base[0]), level)
+        check_quantile(model, rows, float(base[0]), level)
         return
     _, slope, _ = curve(rows.loss, 0.5, np.tile(base, (len(rows.X), 1)), rows.y)
     if not (np.abs(rows.s @ slope) <= 1e-8 * (rows.s @ np.abs(slope)) + 1e-13 * (rows.s @ np.abs(rows.y))).all():
@@ -272,7 +266,7 @@ class _Look:
         """See what splits take off the squared error, column by column, and that the root takes the best one."""
         tree, s = self.tree, self.rows.s
         W, R = np.zeros(len(tree.feature)), np.zeros(len(tree.feature))
-        if np.abs(residual).max(initial=0) < NEAR:
+        if np.abs(residual).max(initial=0) < ZERO_RESIDUAL:
             residual = np.zeros(len(residual))
         total = float(s[self.used].sum())
         centred = residual - float(s[self.used] @ residual[self.used]) / total
@@ -340,7 +334,7 @@ class _Look:
                 best = max(best, float((below**2 / left + above**2 / right - pull.sum() ** 2 / s.sum()).max()))
         return best
 
-    def check_steps(self, slope: Array, bend: Array, left: Array, leaf: Array, level: float) -> None:
+    def check_steps(self, slope: Array, curvature: Array, left: Array, leaf: Array, level: float) -> None:
         """Derive the step of every leaf."""
         model, tree, rows, rate = self.model, self.tree, self.rows, float(self.model.learning_rate)
         ends = np.flatnonzero(tree.feature < 0)
@@ -350,15 +344,16 @@ class _Look:
             step = np.empty(len(ends))
             for place, node in enumerate(ends):
                 own = self.used & (leaf == node)
-                step[place] = _lower(left[own], s[own], share)
+                found = quantiles(left[own], s[own], share, TIED, middle=False)
                 if rows.loss == "huber":
-                    apart = left[own] - step[place]
-                    step[place] += float(s[own] @ np.clip(apart, -level, level) / s[own].sum())
+                    apart = np.clip(left[own] - found[:, np.newaxis], -level, level)
+                    found = found + apart @ s[own] / s[own].sum()
+                step[place] = found[np.argmin(np.abs(rate * found - tree.value[node]))]
             size, rounding = np.abs(left).max(initial=0.0) * np.ones(len(ends)), np.zeros(len(ends))
         else:
             G, H, A, W = (
                 np.bincount(leaf, s * one, minlength=len(tree.feature))[ends]
-                for one in (slope, bend, np.abs(slope), np.ones(len(slope)))
+                for one in (slope, curvature, np.abs(slope), np.ones(len(slope)))
             )
             steep = 1e-150 * W < H
             factor = (rows.k - 1) / rows.k if rows.k > 1 else 1.0

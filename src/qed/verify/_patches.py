@@ -104,6 +104,14 @@ def _add_modified(model: Any, rows: Array, ids: Array, forms: _Forms) -> None:
         forms.add(np.concatenate([[i], ids[i]]), line @ line.T)
 
 
+def _axes(model: Any, points: Array) -> Array:
+    """Return the axes that there are, one less than points at most; none of them is zero."""
+    many = min(model.n_components, len(points) - 1)
+    if not np.linalg.norm(points[:, :many], axis=0).all() or points[:, many:].any():
+        refuse(model, "an axis of its points is zero")
+    return points[:, :many]
+
+
 def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
     ids = np.asarray(model.neighbors_, np.int64)
     if ids.shape != (measure.n, model.n_neighbors):
@@ -112,8 +120,7 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa:
     forms = _forms(model, measure.rows, ids)
     size = max(forms.size(), float(np.finfo(float).eps))
     tolerance = 1e-4 if model.embedding_.dtype == np.float32 else 1e-7
-    used = np.linalg.norm(points, axis=0) > 0
-    Y = points[:, used]
+    Y = _axes(model, points)
     if np.abs(Y.T @ Y - np.eye(Y.shape[1])).max(initial=0.0) > tolerance or np.abs(Y.sum(axis=0)).max(
         initial=0.0
     ) > np.sqrt(len(Y)) * max(tolerance, 1e-5):
@@ -174,7 +181,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     stored = model.affinity_matrix_
     dense = np.asarray(stored.toarray() if _tables.is_sparse(stored) else stored, np.float64)
     # one by one: the sums of some rows may be next to nothing
-    if dense.shape != A.shape or not np.all(np.abs(dense - A) <= (1e-9 + _doubt(model, measure)) * A + 1e-300):
+    if dense.shape != A.shape or not np.all(np.abs(dense - A) <= (1e-9 + _rounding_error(model, measure)) * A + 1e-300):
         refuse(model, "its affinities are others")
     A = dense.copy()
     np.fill_diagonal(A, 0.0)
@@ -182,8 +189,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     roots = np.sqrt(np.where(degrees > 0, degrees, 1.0))
     matrix = A / roots / roots[:, None]
     tolerance = 1e-4 if model.embedding_.dtype == np.float32 else 1e-7
-    V = points * roots[:, None]
-    V = V[:, np.linalg.norm(V, axis=0) > 0]
+    V = _axes(model, points) * roots[:, None]
     first = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # of value one, and left out
     if (
         np.abs(V.T @ V - np.eye(V.shape[1])).max(initial=0.0) > tolerance
@@ -206,7 +212,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     return Found("sum of eigenvalues", objective, residual, size)
 
 
-def _doubt(model: Any, measure: Measure) -> Any:
+def _rounding_error(model: Any, measure: Measure) -> Any:
     """Bound the relative error of affinities by distances that were computed from products of rows."""
     if model.affinity != "rbf":
         return 0.0

@@ -1,6 +1,6 @@
 """Dual points for the checker: from the model's own scores, then from better and better points of its own.
 
-The checker improves on the model by Newton steps on the coefficients that matter, and offers the slope at each point, bent to
+The checker improves on the model by Newton steps on the coefficients that matter, and offers the slope at each point, corrected to
 first order along the next step, as a dual point. However good the model is, a few steps lead to a dual point that shows it;
 however bad, no dual point can make it look better than it is.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._losses import Scaled
+from qed.verify._losses import HALF, Scaled
 from qed.verify._rows import EXTENDED
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-ROUNDS = 12
-LARGEST = 1500  # unknowns whose equations are written down; beyond, conjugate gradients
+ROUNDS = 60  # Newton's steps end by themselves: few are needed near the optimum
+LENGTHS = 60  # of a step, each half or twice the one before: next to no curvature makes steps too long by many orders
+MAX_DENSE_UNKNOWNS = 1500  # unknowns whose equations are written down; beyond, conjugate gradients
 STEPS = 300
 
 
@@ -41,15 +42,20 @@ class Point:
 
 def point_at(table: Table, objective: Objective, w: Array, b: Array, scale: Any = None) -> Point:
     """Evaluate a point; the best scale is found if none is given."""
-    t = table.scores(w, b)
+    return _valued(table, objective, w, b, table.scores(w, b), scale)
+
+
+def _valued(table: Table, objective: Objective, w: Array, b: Array, t: Array, scale: Any = None) -> Point:
     if scale is None and isinstance(objective.loss, Scaled):
         scale = objective.loss.best_scale(t, table.y, table.q)
     loss = table.q @ objective.loss.value(t, table.y, scale)
     return Point(w, b, scale, t, loss + objective.penalty.value(w))
 
 
-def dual_points(table: Table, objective: Objective, start: Point, given: Array | None) -> Iterator[Array]:
-    """Yield dual points, not yet repaired, better and better ones."""
+def dual_points(
+    table: Table, objective: Objective, start: Point, given: Array | None, claimed: float
+) -> Iterator[Array]:
+    """Yield dual points, not yet repaired, better and better ones, until coefficients better than is claimed are found."""
     yield np.zeros_like(start.t)
     if given is not None and given.size == start.t.size:
         wide = given.reshape(start.t.shape).astype(EXTENDED)
@@ -71,10 +77,10 @@ def dual_points(table: Table, objective: Objective, start: Point, given: Array |
         step = _Step.of(table, objective, at, u)
         if step is None:
             return
-        yield step.bent(u)
+        yield step.corrected(u)
         then = at
         at = step.taken()
-        if not at.objective < then.objective:
+        if not (at.objective < then.objective and start.objective - at.objective <= claimed):
             return
 
 
@@ -100,20 +106,20 @@ class _Step:
         near = (w != 0) | penalty.spread(size > 0.5 * np.asarray(penalty.l1))
         near = np.broadcast_to(near, w.shape).any(axis=1) & (table.length > 0)
         every = table.length > 0
-        is_small = (every.sum() + len(rest)) * k <= LARGEST
+        is_small = (every.sum() + len(rest)) * k <= MAX_DENSE_UNKNOWNS
         columns = np.flatnonzero(every if is_small else near)
         extra = _extra_columns(table, objective, at)
         pull = (g + EXTENDED(penalty.l2) * w)[columns]
         rhs = np.vstack([pull, *(row[None, :] for row in rest)])
         if not len(rhs):
             return None
-        if (len(columns) + len(rest)) * k <= LARGEST:
+        if (len(columns) + len(rest)) * k <= MAX_DENSE_UNKNOWNS:
             d = _least(table, objective, at, columns, extra, rhs)
         else:
             d = _conjugate_gradients(table, objective, at, columns, extra, rhs)
         return cls(table, objective, at, columns, extra, d) if np.all(np.isfinite(d)) else None
 
-    def bent(self, u: Array) -> Array:
+    def corrected(self, u: Array) -> Array:
         """Return the slopes after the step, to first order."""
         loss, t, y, scale = self.objective.loss, self.at.t, self.table.y, self.at.scale
         out = np.array(u)
@@ -123,21 +129,39 @@ class _Step:
         return out
 
     def taken(self) -> Point:
-        """Return the point after the step, halved until the objective falls."""
-        at, m = self.at, len(self.columns)
-        new = at
-        for halving in range(12):
-            length = EXTENDED(0.5) ** halving
-            w, b = np.array(at.w), np.array(at.b)
-            w[self.columns] -= length * self.d[:m]
-            if self.objective.penalty.positive:
-                w = np.maximum(w, 0)
-            if self.table.intercept:  # b belongs to the columns as they are, the step to the centred ones
-                b = b - length * self.d[m] - self.table.centre.astype(EXTENDED) @ (w - at.w)
-            new = point_at(self.table, self.objective, w, b)
-            if new.objective < at.objective:
+        """Return the best point along the step: its length is halved, or doubled, as long as the objective falls.
+
+        Rows of great weight that are almost certain bend so little, or so much, that a whole step may fall by next to nothing.
+        """
+        w, b = self._way()
+        moved = self.table.scores(w, b)
+        here, best, length = self.at, self._ahead(w, b, moved, EXTENDED(1)), EXTENDED(1)
+        is_short = not self.objective.penalty.positive and best.objective < here.objective
+        is_short = is_short and self._ahead(w, b, moved, EXTENDED(2)).objective < best.objective
+        for _ in range(LENGTHS):
+            length = length * (2 if is_short else HALF)
+            new = self._ahead(w, b, moved, length)
+            if best.objective < here.objective and not new.objective < best.objective:
                 break
-        return new
+            best = new
+        if not best.objective < here.objective:
+            return here
+        return point_at(self.table, self.objective, best.w, best.b)
+
+    def _way(self) -> tuple[Array, Array]:
+        """Return what the step adds to coefficients and intercept."""
+        at, m = self.at, len(self.columns)
+        w, b = np.zeros_like(at.w), np.zeros_like(at.b)
+        w[self.columns] = -self.d[:m]
+        if self.objective.penalty.positive:
+            w = np.maximum(at.w + w, 0) - at.w
+        if self.table.intercept:  # b belongs to the columns as they are, the step to the centred ones
+            b = -self.d[m] - self.table.centre.astype(EXTENDED) @ w
+        return w, b
+
+    def _ahead(self, w: Array, b: Array, moved: Array, length: Any) -> Point:
+        at = self.at
+        return _valued(self.table, self.objective, at.w + length * w, at.b + length * b, at.t + length * moved)
 
 
 def _extra_columns(table: Table, objective: Objective, at: Point) -> Array:
@@ -198,15 +222,17 @@ class _Quadratic:
         """Return the best move: a step along the diagonal tells signs, the equations for those signs the rest."""
         ok, limit = self.unit > 0, (self.unit * self.l1).astype(np.float64)
         plain, move = self._fall(np.zeros(len(self.g))), np.zeros(len(self.g))
-        seen: set[bytes] = set()
+        seen: list[bytes] = []
         for _ in range(60):
             ahead = self.start + move + (plain - self.matrix @ move)
             sign = np.where(ahead > limit, 1.0, np.where((ahead < -limit) & ~positive, -1.0, 0.0)) * ok
             key = sign.tobytes()
             if key in seen:
                 break
-            seen.add(key)
+            seen.append(key)
             move = self._solved(sign)
+        if key != seen[-1]:  # signs go round in a circle
+            return self._one_by_one(positive, limit)
         rest, size = plain - self.matrix @ move, limit + np.abs(plain).max(initial=0.0)
         wrong = ((self.start + move) * sign < 0) | ((sign == 0) & ok & (np.abs(rest) > limit * (1 + 1e-9)) & ~positive)
         wrong |= (sign == 0) & ok & positive & (rest > limit * (1 + 1e-9))
@@ -228,10 +254,12 @@ class _Quadratic:
         sign = np.sign(self.start) * (self.unit > 0)
         for _ in range(6 * len(self.g) + 20):
             for _ in range(len(self.g) + 1):  # to the best place for these signs, or to the first that turns
-                there = self._downhill(move, sign)
+                there, is_least = self._downhill(move, sign)
                 v, new = self.start + move, self.start + there
                 turns = (sign != 0) & (new * sign < 0)
                 if not turns.any():
+                    if not is_least:  # the way goes on for ever
+                        return there
                     move = there
                     break
                 share = np.where(turns, np.abs(v) / np.maximum(np.abs(v - new), 1e-300), np.inf)
@@ -246,8 +274,8 @@ class _Quadratic:
             sign[best] = np.sign(rest[best])
         return move
 
-    def _downhill(self, move: Array, sign: Array) -> Array:
-        """Return the best move for given signs; where there is none because nothing bends, a long way downhill."""
+    def _downhill(self, move: Array, sign: Array) -> tuple[Array, bool]:
+        """Return the best move for given signs and True; where there is none because there is no curvature, a long way downhill."""
         used = sign != 0
         if used.any():
             values, vectors = np.linalg.eigh(self.matrix[np.ix_(used, used)])
@@ -257,8 +285,8 @@ class _Quadratic:
             if np.linalg.norm(along) > 1e-9 * np.linalg.norm(self._fall(sign)[used]):
                 far = np.array(move)
                 far[used] += along * (1e3 * (1 + np.abs(self.start + move).max()) / np.abs(along).max())
-                return far
-        return self._solved(sign)
+                return far, False
+        return self._solved(sign), True
 
     def least_by_groups(self, groups: list[Array], others: Array) -> Array:
         """Return the best move for a penalty of the lengths of groups, linearised again and again where they lie."""
@@ -269,7 +297,7 @@ class _Quadratic:
             sign, matrix = np.zeros(len(v)), self.matrix.copy()
             used = np.zeros(len(v), dtype=bool)
             used[others] = self.unit[others] > 0
-            bent = np.zeros(len(v))  # the penalty is linearised about v, the move starts at the start
+            linearised = np.zeros(len(v))  # the penalty is linearised about v, the move starts at the start
             for at in groups:
                 l1, step = float(self.l1[at[0]]), float(self.unit[at].max())
                 length, size = float(np.linalg.norm(here[at])), float(np.linalg.norm(ahead[at]))
@@ -282,9 +310,9 @@ class _Quadratic:
                 around = l1 / max(guess, 1e-300) * (np.eye(len(at)) - np.outer(toward, toward))
                 around = around * np.outer(self.unit[at], self.unit[at])
                 matrix[np.ix_(at, at)] += around
-                bent[at] = around @ self.start[at]
+                linearised[at] = around @ self.start[at]
             new = np.where(used, 0.0, -self.start)
-            fall = self._fall(sign) - bent - self.matrix @ new
+            fall = self._fall(sign) - linearised - self.matrix @ new
             if used.any():
                 new[used] = _solve(matrix[np.ix_(used, used)], fall[used])
             moved = float(np.max(np.abs(new - move), initial=0.0))
@@ -325,8 +353,10 @@ def _conjugate_gradients(
     def times(d: Array) -> Array:
         total = np.zeros_like(d)
         for some, x in table.pieces(columns, extra):
-            bent = np.einsum("nab,nb->na", np.asarray(loss.curvature(t[some], y[some], scale), dtype=np.float64), x @ d)
-            total += x.T @ (table.q[some, None].astype(np.float64) * bent)
+            curved = np.einsum(
+                "nab,nb->na", np.asarray(loss.curvature(t[some], y[some], scale), dtype=np.float64), x @ d
+            )
+            total += x.T @ (table.q[some, None].astype(np.float64) * curved)
         total[:m] += float(penalty.l2) * d[:m]
         return np.where(used, total, 0.0)
 
@@ -375,7 +405,11 @@ def _between_kinks(table: Table, objective: Objective, at: Point) -> Iterator[Ar
     w = at.w[:, 0].astype(np.float64)
     for width in (1e-14, 1e-11, 1e-8, 1e-6):
         kinks = np.flatnonzero(r <= width * size)
-        most = LARGEST if isinstance(loss, Scaled) else min(LARGEST, 4 * int(np.count_nonzero(w)) + 50)
+        most = (
+            MAX_DENSE_UNKNOWNS
+            if isinstance(loss, Scaled)
+            else min(MAX_DENSE_UNKNOWNS, 4 * int(np.count_nonzero(w)) + 50)
+        )
         if not len(kinks) or len(kinks) > most:
             continue
         moved, asked = np.array(u), np.sign(w)
