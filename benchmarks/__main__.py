@@ -19,6 +19,10 @@ from benchmarks.problems import chosen
 if TYPE_CHECKING:
     from benchmarks.problems import Problem
 
+SCALES = {
+    "parquet": "larger_than_memory",
+    "cluster": "on_a_cluster",
+}  # scripts in benchmarks/scale, and where they are kept
 MEASURED, STAMP = ROOT / "build" / "measured", "stamp.json"
 POOLS = ("QED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -66,8 +70,8 @@ def main() -> int:
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False, cwd=ROOT
     ).stdout.strip()
     today = dt.datetime.now(dt.UTC).date().isoformat()
-    if asked.only == "parquet":
-        return scale_rows(stored, asked.scale, f"{today}, {commit or '-'}")
+    if asked.only in SCALES:
+        return scale_rows(stored, asked.only, asked.scale, f"{today}, {commit or '-'}")
     if not asked.judge:
         for problem in chosen(asked.only):
             keep(problem, pythons, [today, commit or "-", asked.scale], asked)
@@ -115,12 +119,14 @@ def _versions(rival: str, python: str) -> dict[str, str]:
     return answer
 
 
-def scale_rows(stored: dict[str, Any], scale: float, stamp: str) -> int:
-    """Data larger than memory has a script of its own, `--only parquet`; what it prints goes on the page as it is."""
-    if not (ROOT / "benchmarks" / "scale" / "parquet.py").exists():
-        print("benchmarks/scale/parquet.py is not here.")
-        return 1
-    command = [sys.executable, "-m", "benchmarks.scale.parquet", "--scale", str(scale)]
+def scale_rows(stored: dict[str, Any], name: str, scale: float, stamp: str) -> int:
+    """Data larger than memory, and clusters, have scripts of their own, `--only parquet` and `--only cluster`.
+
+    What they print goes on the page as it is. ``QED_BENCH_DASK_ML`` names a Python that has dask-ml.
+    """
+    command = [sys.executable, "-m", f"benchmarks.scale.{name}", "--scale", str(scale)]
+    if name == "cluster" and (rival := os.environ.get("QED_BENCH_DASK_ML")):
+        command += ["--dask-ml", rival]
     lines = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -128,7 +134,7 @@ def scale_rows(stored: dict[str, Any], scale: float, stamp: str) -> int:
             print(line, end="", flush=True)
             lines.append(line)
     if process.returncode == 0 and scale == 1:
-        stored["larger_than_memory"] = {"stamp": stamp, "text": "".join(lines)}
+        stored[SCALES[name]] = {"stamp": stamp, "text": "".join(lines)}
         _record.save(stored, [])
     return process.returncode
 

@@ -38,7 +38,7 @@ def expected(problem: Problem, data: Data, reference: Callable[[], Any] | None =
 
 def _key(problem: Problem, data: Data, define: Any) -> str:
     """A digest of all that the answer depends on: data, parameters, the source of the definition or of what a reference runs."""
-    seen = hashlib.sha256(repr(sorted(problem.params.items())).encode())
+    seen = hashlib.sha256(repr((sorted(problem.params.items()), problem.reference, problem.same_seed)).encode())
     for text in _sources([define, problem.run if problem.reference else None]):
         seen.update(text.encode())
     for part in (data.X, data.y) if isinstance(data.X, np.ndarray) else (data.X.data, data.X.indices, data.y):

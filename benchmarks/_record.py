@@ -180,9 +180,11 @@ def render(stored: dict[str, Any]) -> str:
         *details(rows),
         "",
     ]
-    if scale := stored.get("larger_than_memory"):
+    for key, title in (("larger_than_memory", "Larger than memory"), ("on_a_cluster", "On a Dask cluster")):
+        if (scale := stored.get(key)) is None:
+            continue
         lines += [
-            "## Larger than memory",
+            f"## {title}",
             "",
             f"Measured {scale['stamp']}.",
             "",

@@ -109,8 +109,8 @@ def _powers(data: Data, _: dict[str, Any]) -> Any:
         for _ in range(60):
             left, right = b - share * (b - a), a + share * (b - a)
             a, b = (a, right) if objective(left) < objective(right) else (left, b)
-        bent = np.expm1((a + b) / 2 * own) / ((a + b) / 2)
-        out.append((bent[sample(len(own))] - bent.mean()) / bent.std())
+        curved = np.expm1((a + b) / 2 * own) / ((a + b) / 2)
+        out.append((curved[sample(len(own))] - curved.mean()) / curved.std())
     return np.column_stack(out)
 
 

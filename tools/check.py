@@ -17,7 +17,7 @@ CHECKS: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("import-linter: imports point down", (BIN / "lint-imports", "--no-cache")),
     ("api_check: what is public is documented", (sys.executable, "tools/api_check.py")),
     ("docstrings: reference pages are well-formed", (sys.executable, "tools/docstrings.py")),
-    ("words: standard terms in the documentation", (sys.executable, "tools/words.py")),
+    ("words: standard terms", (sys.executable, "tools/words.py")),
     ("native_stub: the stub of the kernels is what the bindings say", (sys.executable, "tools/native_stub.py")),
     ("ruff: style", (BIN / "ruff", "check", ".")),
     ("ruff: layout", (BIN / "ruff", "format", "--check", ".")),

@@ -1,7 +1,8 @@
 """Checks that the documentation uses the standard terms of the field.
 
-``python tools/words.py`` checks README, CONTRIBUTING, SECURITY, docs/ and the docstrings of the gallery.
-``python tools/words.py --source`` also checks public docstrings and error messages in src/.
+``python tools/words.py`` checks README, CONTRIBUTING, SECURITY, docs/, the docstrings of the gallery; public docstrings, error
+messages and names in src/: those of functions, classes, arguments, attributes and variables. In convex, linear_model and svm only
+the name ``doubt`` is looked for: inside the solvers the names that no other package sees are as they were.
 
 Code, inline code and generated text are not checked. A phrase is matched as whole words, in any case, across line ends.
 """
@@ -64,6 +65,20 @@ INSTEAD = {
     "wild row": "outlier",
     "wild rows": "outliers",
 }
+# name (a constant) or part of one between underscores: what to write instead
+NAMES = {
+    "bend": "curvature",
+    "bends": "curvature",
+    "bent": "the name of the function that was applied",
+    "doubt": "rounding, rounding_error; ambiguity; reject",
+    "doubts": "rounding, rounding_error; ambiguity; reject",
+    "fades": "self_concordance",
+    "swing": "self_concordance",
+    "FEW": "MAX_ and what it limits",
+    "LARGEST": "MAX_ and what it limits",
+    "NEAR": "RELATIVE_TOLERANCE",
+}
+NAMED_BEFORE = re.compile(r"src/qed/(convex|linear_model|svm)/")
 PHRASES = re.compile(
     r"(?<![\w-])(?:" + "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in INSTEAD) + r")(?![\w-])",
     re.IGNORECASE,
@@ -118,29 +133,50 @@ def messages(module: ast.Module) -> Iterator[tuple[int, str]]:
                     yield part.lineno, part.value
 
 
-def texts(*, source: bool) -> Iterator[tuple[Path, int, str]]:
+def names(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and part of every name that a module defines or uses and that says nothing to a reader."""
+    for node in ast.walk(module):
+        for field in ("id", "attr", "arg", "name"):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                parts = {name} if name.isupper() else {name, *name.split("_")}
+                yield from ((getattr(node, "lineno", 1), part) for part in sorted(parts & NAMES.keys()))
+
+
+def misnamed() -> Iterator[tuple[Path, int, str]]:
+    """Yield file, line and part of every name in src/ that should be another."""
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        is_solver = NAMED_BEFORE.match(file.relative_to(ROOT).as_posix())
+        for line, name in names(ast.parse(file.read_text(encoding="utf-8"))):
+            if not is_solver or name.startswith("doubt"):
+                yield file, line, name
+
+
+def texts() -> Iterator[tuple[Path, int, str]]:
     """Yield every text to check: its file, its first line, its words."""
     for page in pages():
         yield page, 1, page.read_text(encoding="utf-8")
     for script in sorted((ROOT / "docs" / "gallery").glob("*.py")):
         for line, text in docstrings(ast.parse(script.read_text(encoding="utf-8"))):
             yield script, line, text
-    if source:
-        for file in sorted((ROOT / "src").rglob("*.py")):
-            module = ast.parse(file.read_text(encoding="utf-8"))
-            for line, text in (*docstrings(module), *messages(module)):
-                yield file, line, text
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        module = ast.parse(file.read_text(encoding="utf-8"))
+        for line, text in (*docstrings(module), *messages(module)):
+            yield file, line, text
 
 
 def main() -> int:
     """Print every phrase and its replacement; return 1 when there is one."""
     count = 0
-    for path, first, text in texts(source="--source" in sys.argv[1:]):
+    for path, first, text in texts():
         for line, phrase, instead in faults(text):
             count += 1
             print(f"{path.relative_to(ROOT)}:{first + line - 1}: {phrase!r}. Write: {instead}.")
+    for path, line, name in misnamed():
+        count += 1
+        print(f"{path.relative_to(ROOT)}:{line}: the name {name!r}. Write: {NAMES[name]}.")
     if not count:
-        print(f"none of {len(INSTEAD)} phrases to avoid is used.")
+        print(f"none of {len(INSTEAD)} phrases and {len(NAMES)} names to avoid is used.")
     return 1 if count else 0
 
 

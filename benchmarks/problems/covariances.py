@@ -120,8 +120,11 @@ PROBLEMS = (
     ),
     Problem("graphical-lasso-small", "GraphicalLasso 500×20, alpha 0.1", (500, 20), chain, "GraphicalLasso", params={"alpha": 0.1},
             measure="workflow", run=sparse, expected=least, is_ceiling=True),
-    Problem("graphical-lasso-cv", "GraphicalLassoCV 500×20", (500, 20), chain, "GraphicalLassoCV", measure="workflow",
-            run=chosen, expected=as_scikit_learn, is_ceiling=True),
+    *(
+        Problem(name, f"GraphicalLassoCV {n}×{p}", (n, p), chain, "GraphicalLassoCV", measure="workflow", run=chosen,
+                expected=as_scikit_learn, is_ceiling=True)
+        for name, n, p in (("graphical-lasso-cv", 500, 20), ("graphical-lasso-cv-large", 1_000, 100))
+    ),
     *(
         Problem(f"{name.lower()}-small", f"{name} 500×5", (500, 5), contaminated, name, params={"random_state": 0},
                 measure="workflow", run=partial(robust, name), expected=middle)
@@ -129,6 +132,9 @@ PROBLEMS = (
     ),
     Problem("graphical-lasso", "GraphicalLasso 1000×200, alpha 0.1", (1_000, 200), chain, "GraphicalLasso", params={"alpha": 0.1},
             measure="workflow", run=sparse, expected=least, is_ceiling=True),
-    Problem("min-cov-det", "MinCovDet 5000×50", (5_000, 50), contaminated, "MinCovDet", params={"random_state": 0},
-            measure="workflow", run=partial(robust, "MinCovDet"), expected=middle),
+    *(
+        Problem(label, f"{name} 5000×50", (5_000, 50), contaminated, name, params={"random_state": 0}, measure="workflow",
+                run=partial(robust, name), expected=middle)
+        for label, name in (("min-cov-det", "MinCovDet"), ("elliptic-envelope", "EllipticEnvelope"))
+    ),
 )  # fmt: skip

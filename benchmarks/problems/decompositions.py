@@ -192,11 +192,9 @@ def parts(rng: np.random.Generator, n: int, p: int) -> Data:
 
 
 def nonnegative(name: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
-    """The squares that nonnegative factors leave, a row; with the tolerance that equal quality needs in qed, where one is given."""
-    model, given = model_of(library, "decomposition", name), dict(params)
-    own = given.pop("tol_of_qed", None)
-    given |= {"tol": own} if own and library == "qed" else {}
-    return lambda X, _: float(model(**given).fit(X).reconstruction_err_ ** 2) / len(X)
+    """The squares that nonnegative factors leave, a row."""
+    model = model_of(library, "decomposition", name)
+    return lambda X, _: float(model(**params).fit(X).reconstruction_err_ ** 2) / len(X)
 
 
 def as_scikit_learn(run: Callable[..., Any]) -> Callable[[Data, dict[str, Any]], Any]:
@@ -277,8 +275,6 @@ PROBLEMS = (
         like(f"nmf-{size}", f"NMF {n}×{p}, {k} parts", (n, p), parts, partial(nonnegative, "NMF"), n_components=k, random_state=0)
         for size, n, p, k in (("small", 200, 50, 5), ("large", 5_000, 2_000, 20))
     ),
-    like("nmf-equal", "NMF 5000×2000, 20 parts, qed with tol=1e-5", (5_000, 2_000), parts, partial(nonnegative, "NMF"),
-         n_components=20, random_state=0, tol_of_qed=1e-5),
     by_seeds("mini-batch-nmf", "MiniBatchNMF 5000×200, 20 parts", (5_000, 200), parts, partial(nonnegative, "MiniBatchNMF"),
              n_components=20),
     like("dictionary-large", "DictionaryLearning 10000×64, 32 atoms", (10_000, 64), planted, learnt, fit_algorithm="cd",

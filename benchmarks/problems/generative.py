@@ -156,6 +156,7 @@ def rows(name: str, title: str, shape: tuple[int, int], make: Any, task: str, **
 
 
 SPARSE: dict[str, Any] = {"is_sparse": True}
+few_words = partial(counts, classes=3)
 LDA, QDA = "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 PROBLEMS = (
     *rows("gauss-tiny", "GaussianNB 100×5", (100, 5), clouds, "GaussianNB"),
@@ -176,5 +177,10 @@ PROBLEMS = (
     *rows(
         "words-seen", "BernoulliNB 20000×50000 sparse, 20 classes", (20_000, 50_000), counts, "BernoulliNB", **SPARSE
     ),
+    *rows("words-small", "MultinomialNB 500×1000 sparse", (500, 1000), few_words, "MultinomialNB", **SPARSE),
+    *rows("words-other-small", "ComplementNB 500×1000 sparse", (500, 1000), few_words, "ComplementNB", **SPARSE),
+    *rows("words-seen-small", "BernoulliNB 500×1000 sparse", (500, 1000), few_words, "BernoulliNB", **SPARSE),
+    *rows("values-small", "CategoricalNB 500×10, 3 classes", (500, 10), categories, "CategoricalNB"),
+    *rows("qda-small", "QDA 1000×20, 3 classes", (1000, 20), partial(clouds, classes=3), QDA),
     *rows("values", "CategoricalNB 1e5×30, 3 classes", (100_000, 30), categories, "CategoricalNB"),
 )

@@ -77,6 +77,28 @@ def grouped(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, A
     return run
 
 
+def elected(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """What exemplars leave: squared distances of rows to theirs, and the preference for each of them."""
+    model = model_of(library, "cluster", "AffinityPropagation")
+
+    def run(X: Any, _: Any) -> float:
+        own = model(**params).fit(X).cluster_centers_indices_
+        squares = np.sum(X**2, axis=1)
+        away = squares[:, None] + squares - 2 * X @ X.T
+        served = np.setdiff1d(np.arange(len(X)), own)
+        return float(away[np.ix_(served, own)].min(axis=1).sum() + len(own) * np.median(away))
+
+    return run
+
+
+def by_exemplars(name: str, n: int) -> Problem:
+    """Judged by what other seeds of scikit-learn leave: messages seldom settle within their rounds, whose noise then decides."""
+    return Problem(
+        name, f"AffinityPropagation {n}×5", (n, 5), apart, "AffinityPropagation", {"random_state": 0}, "workflow",
+        run=elected, reference="scikit_learn", is_ceiling=True,
+    )  # fmt: skip
+
+
 def _disagreement(truth: Any, found: Any) -> float:
     counts = np.unique(np.stack([truth, found]), axis=1, return_counts=True)[1]
     pairs, rows, columns, whole = (
@@ -164,10 +186,8 @@ PROBLEMS = (
         }.items()
         for size, (n, p) in zip(("small", "large"), shapes, strict=True)
     ),
-    *(
-        by_groups(f"affinity-{size}", f"AffinityPropagation {n}×5", (n, 5), "AffinityPropagation", random_state=0)
-        for size, n in (("small", 300), ("large", 2_000))
-    ),
+    by_exemplars("affinity-small", 300),
+    by_exemplars("affinity-large", 2_000),
     *(
         by_columns(f"{kind}clusters-{size}", f"Spectral{kind.title()}clustering {n}×{p}", (n, p), both_sides, random_state=0)
         for kind in ("co", "bi")

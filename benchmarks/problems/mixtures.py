@@ -103,7 +103,66 @@ def variational_row(name: str, title: str, shape: tuple[int, int]) -> Problem:
     )  # fmt: skip
 
 
+def apart(rng: np.random.Generator, n: int, p: int, *, k: int) -> Data:
+    """Groups so far from each other that every start finds them."""
+    homes = 8.0 * rng.standard_normal((k, p))
+    return Data(homes[rng.integers(0, k, n)] + rng.standard_normal((n, p)), np.zeros(n))
+
+
+def variational_steps(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """Minus the scores of some rows, at rest; the order of components changes nothing."""
+    mixture = model_of(library, "mixture", "BayesianGaussianMixture")
+    kind = "dirichlet_distribution"
+
+    def run(X: Any, _: Any) -> Any:
+        prior = np.eye(X.shape[1])
+        model = mixture(**params, weight_concentration_prior_type=kind, covariance_prior=prior, random_state=0)
+        return -model.fit(X).score_samples(X[sample(len(X))])
+
+    return run
+
+
+def updates(data: Data, params: dict[str, Any]) -> Any:
+    """The same by the updates of a normal-Wishart posterior, with responsibilities of the nearest groups to begin with."""
+    from scipy.special import digamma
+    from sklearn.cluster import KMeans
+
+    X, k = data.X, params["n_components"]
+    n, p = X.shape
+    shares = np.eye(k)[KMeans(k, n_init=5, random_state=0).fit_predict(X)]
+    for _ in range(params["max_iter"] + 1):
+        counts = shares.sum(axis=0)
+        means = shares.T @ X / counts[:, None]
+        away, counted, degrees = means - X.mean(axis=0), 1.0 + counts, p + counts
+        located = X.mean(axis=0) + away * (counts / counted)[:, None]
+        logs = []
+        for j in range(k):
+            scatter = (
+                np.eye(p) + (shares[:, j, None] * (X - means[j])).T @ (X - means[j]) + counts[j] * FLOOR * np.eye(p)
+            )
+            factor = np.linalg.cholesky((scatter + counts[j] / counted[j] * np.outer(away[j], away[j])) / degrees[j])
+            log_det = digamma(0.5 * (degrees[j] - np.arange(p))).sum() - p * np.log(0.5 * degrees[j])
+            log_det -= 2 * np.log(np.diag(factor)).sum()
+            weight = digamma(1 / k + counts[j]) - digamma(1 + n)
+            squares = np.sum(np.linalg.solve(factor, (X - located[j]).T) ** 2, axis=0)
+            logs.append(weight + 0.5 * (log_det - p * np.log(2 * np.pi) - p / counted[j] - squares))
+        joint_logs = np.stack(logs, axis=1)
+        total = np.logaddexp.reduce(joint_logs, axis=1)
+        shares = np.exp(joint_logs - total[:, None])
+    return -total[sample(n)]
+
+
+def several_row(name: str, title: str, shape: tuple[int, int], k: int, most: int) -> Problem:
+    params = {"n_components": k, "max_iter": most}
+    return Problem(
+        name, title, shape, partial(apart, k=k), "BayesianGaussianMixture", params=params, measure="workflow",
+        run=variational_steps, expected=updates,
+    )  # fmt: skip
+
+
 PROBLEMS = (
+    several_row("bayesian-mixture-five-small", "BayesianGaussianMixture 1000×10, 5 components", (1_000, 10), 5, 10),
+    several_row("bayesian-mixture-five", "BayesianGaussianMixture 200000×20, 5 components", (200_000, 20), 5, 10),
     variational_row("bayesian-mixture-small", "BayesianGaussianMixture 1000×10, 1 component", (1_000, 10)),
     variational_row("bayesian-mixture-tall", "BayesianGaussianMixture 200000×20, 1 component", (200_000, 20)),
     row("mixture-small", "GaussianMixture 1000×10, 3 components, 10 steps", (1_000, 10), 3, 10),

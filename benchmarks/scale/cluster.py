@@ -8,8 +8,11 @@ machine's.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -88,9 +91,48 @@ def fits(glob: str) -> dict[str, Any]:
         "LinearRegression": lambda: LinearRegression().fit(number),
         "StandardScaler": lambda: StandardScaler().fit(plain),
         "LogisticRegression": lambda: LogisticRegression().fit(label),
-        "KMeans, 8 clusters, 5 steps": lambda: KMeans(8, n_init=1, max_iter=5, tol=0.0, random_state=0).fit(plain),
+        "KMeans, 8 clusters, 5 steps": lambda: KMeans(8, init=centres(), n_init=1, max_iter=5, tol=0.0).fit(plain),
         "HistGradientBoosting, 5 rounds": lambda: boosted.fit(label),
     }
+
+
+def centres() -> Any:
+    """Return where k-means begins, here and elsewhere."""
+    return np.random.default_rng(5).normal(size=(8, COLUMNS))
+
+
+def answer(model: Any) -> Any:
+    """Return the numbers of a model that are compared."""
+    if hasattr(model, "cluster_centers_"):
+        return model.cluster_centers_
+    if hasattr(model, "scale_"):
+        return np.concatenate([model.mean_, model.scale_])
+    return np.append(np.ravel(model.coef_), model.intercept_)
+
+
+def objectives(glob: str, name: str, answers: list[Any]) -> list[float]:
+    """Return what the answers cost on all rows: mean squared error, mean logistic loss, inertia; its largest number."""
+    import qed
+
+    if name == "StandardScaler":
+        return [float(np.abs(one).max()) for one in answers]
+    names = [f"x{j}" for j in range(COLUMNS)]
+    totals = np.zeros(len(answers))
+    source = qed.scan(glob, target="label" if name.startswith("Logistic") else "y", features=names)
+    rows = 0
+    for chunk in source.chunks():
+        y = chunk.y[:, 0]
+        rows += chunk.n_rows
+        for at, one in enumerate(answers):
+            if name.startswith("KMeans"):
+                C = np.reshape(one, (-1, COLUMNS))
+                squares = np.sum(chunk.X**2, axis=1) + np.min(np.sum(C**2, axis=1) - 2 * chunk.X @ C.T, axis=1)
+                totals[at] += squares.sum()
+                continue
+            score = chunk.X @ one[:-1] + one[-1]
+            lost = np.logaddexp(0, score) - y * score if name.startswith("Logistic") else (y - score) ** 2
+            totals[at] += lost.sum()
+    return [float(total) / rows for total in totals]
 
 
 def _frame(table: Any) -> Any:
@@ -99,14 +141,20 @@ def _frame(table: Any) -> Any:
     return pa.table({"x": table[:, 0]})
 
 
-def measured(work: Any, repeats: int) -> float:
-    """Return the least time of some calls; one more before them, for what is loaded once."""
+def measured(work: Any, repeats: int, where: Any) -> tuple[float, Any]:
+    """Return the least time of some calls, and the last answer; one more before them, for what is loaded once.
+
+    Each is in a block of its own, so that no worker keeps files of the one before.
+    """
+    import qed
+
     times = []
     for _ in range(repeats + 1):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times[1:])
+        with qed.executor(where):
+            start = time.perf_counter()
+            model = work()
+            times.append(time.perf_counter() - start)
+    return min(times[1:]), model
 
 
 def _peak() -> float:
@@ -115,59 +163,96 @@ def _peak() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
-def main() -> None:
-    """Measure, and print a table."""
-    import distributed
-
-    import qed
-
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gigabytes", type=float, default=0.8)
+    parser.add_argument("--gigabytes", type=float, default=0.832)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--only", default="", help="measure what begins with one of these words, separated by commas")
     parser.add_argument("--workers", default="1,2", help="numbers of worker processes")
     parser.add_argument("--write", action="store_true", help="only write the files, and leave them in the folder")
     parser.add_argument("--files", help="a glob of files that --write has left, in place of new ones")
-    options = parser.parse_args()
+    parser.add_argument("--dask-ml", help="a Python that has dask-ml, which is measured on the same files")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the size, to try the harness")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    options = arguments()
+    rows = int(options.scale * options.gigabytes * 1e9 / (8 * (COLUMNS + 2)))
     if options.write:
-        write(Path(options.folder), int(options.gigabytes * 1e9 / (8 * (COLUMNS + 2))))
+        write(Path(options.folder), rows)
         return
     folder = Path(tempfile.mkdtemp(prefix="qed-scale-", dir=options.folder))
-    rows = int(options.gigabytes * 1e9 / (8 * (COLUMNS + 2)))
     try:
-        glob = options.files or write(folder, rows)
-        print(f"{qed.scan(glob).n_rows:,} rows x {COLUMNS} columns")
-        chosen = tuple(options.only.split(",")) if options.only else ("",)
-        work = {name: one for name, one in fits(glob).items() if name.startswith(chosen)}
-        found: dict[str, list[float]] = {name: [] for name in work}
-        peaks = []
-
-        def race(where: str) -> None:
-            for name, one in work.items():
-                found[name].append(measured(one, options.repeats))
-                print(f"{where}: {name} {found[name][-1]:.2f} s", flush=True)
-
-        race("threads")
-        numbers = [int(number) for number in options.workers.split(",")]
-        for workers in numbers:
-            cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            )
-            with cluster, distributed.Client(cluster) as client, qed.executor(client):
-                race(f"{workers} workers")
-                peaks.extend(client.run(_peak).values())
-        print(
-            "| | threads | "
-            + " | ".join(f"{number} workers" for number in numbers)
-            + " | Dask over threads | scaling |"
-        )
-        for name, (threads, *others) in found.items():
-            times = " | ".join(f"{one:.2f}" for one in (threads, *others))
-            print(f"| {name} | {times} | {100 * (others[-1] / threads - 1):+.0f} % | {others[0] / others[-1]:.2f}x |")
-        print(f"largest worker: {max(peaks):.0f} MB; this process: {_peak():.0f} MB; {os.cpu_count()} cores")
+        race(options.files or write(folder, rows), options)
     finally:
         shutil.rmtree(folder)
+
+
+def race(glob: str, options: argparse.Namespace) -> None:
+    """Measure in threads, on workers, and with dask-ml; print tables."""
+    import distributed
+
+    import qed
+
+    chosen = tuple(options.only.split(",")) if options.only else ("",)
+    work = {name: one for name, one in fits(glob).items() if name.startswith(chosen)}
+    numbers = [int(number) for number in options.workers.split(",")]
+    found: dict[str, list[float]] = {name: [] for name in work}
+    models: dict[str, Any] = {}
+    peaks: list[float] = []
+
+    def look(where: Any, called: str) -> None:
+        for name, one in work.items():
+            seconds, models[name] = measured(one, options.repeats, where)
+            found[name].append(seconds)
+            print(f"{called}: {name} {seconds:.2f} s", file=sys.stderr, flush=True)
+
+    look("threads", "threads")
+    for workers in numbers:
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        )
+        with cluster, distributed.Client(cluster) as client:
+            look(client, f"{workers} workers")
+            peaks.extend(client.run(_peak).values())
+    size = sum(path.stat().st_size for path in map(Path, qed.scan(glob).files)) / 1e9
+    memory = f"the largest worker took {max(peaks):.0f} MB, the calling process {_peak():.0f} MB"
+    print(
+        f"{qed.scan(glob).n_rows:,} rows x {COLUMNS} columns, {size:.1f} GB of Parquet in the page cache, {os.cpu_count()} cores; "
+        f"seconds, the least of {options.repeats}; {memory}\n"
+    )
+    headed = " | ".join(f"{number} worker{'s' * (number > 1)}" for number in numbers)
+    scaling = "" if len(numbers) == 1 else f" {numbers[0]} to {numbers[-1]} workers |"
+    print(f"| | threads | {headed} | Dask over threads |{scaling}")
+    print("|---" * (3 + len(numbers) + bool(scaling)) + "|")
+    for name, (threads, *others) in found.items():
+        times = " | ".join(f"{one:.2f}" for one in (threads, *others))
+        grown = f" {others[0] / others[-1]:.2f}x |" if scaling else ""
+        print(f"| {name} | {times} | {100 * (others[-1] / threads - 1):+.0f} % |{grown}")
+    if options.dask_ml:
+        beside(glob, options, {name: seconds[-1] for name, seconds in found.items()}, models)
+
+
+def beside(glob: str, options: argparse.Namespace, ours: dict[str, float], models: dict[str, Any]) -> None:
+    """Measure dask-ml on two workers, and print it beside the times on the most workers here."""
+    script = Path(__file__).with_name("with_dask_ml.py")
+    command = [options.dask_ml, str(script), glob, json.dumps(centres().tolist()), str(options.repeats)]
+    theirs = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    load = theirs["load"]
+    print(
+        f"\n| | qed, from files | dask-ml {theirs['version']}, load + fit | ratio | without load | objective, qed and dask-ml |"
+    )
+    print("|---" * 6 + "|")
+    for name, there in theirs["fits"].items():
+        if name not in ours:
+            continue
+        mine, fit = ours[name], there["seconds"]
+        costs = objectives(glob, name, [answer(models[name]), np.asarray(there["answer"])])
+        ratios = f"{(load + fit) / mine:.1f}x | {fit / mine:.1f}x"
+        print(f"| {name} | {mine:.2f} | {load:.2f} + {fit:.2f} | {ratios} | {costs[0]:.10g}, {costs[1]:.10g} |")
 
 
 if __name__ == "__main__":

@@ -65,15 +65,15 @@ nb::tuple spreads_of(const Array& X, const Array& Y, const MaybeArray& s, double
     return nb::make_tuple(mean.give(), spread.give(), origin.give());
 }
 
-nb::tuple spread_doubts_of(const Array& mean, const Array& spread, const Array& about, double total, Index terms) {
+nb::tuple moment_rounding_of(const Array& mean, const Array& spread, const Array& about, double total, Index terms) {
     const Index q = static_cast<Index>(mean.shape(0));
     const double* of = vector(mean, "mean", q);
     const double* squares = vector(spread, "spread", q);
     const double* row = vector(about, "about", q);
-    Fresh<double> mean_doubt({q});
-    Fresh<double> spread_doubt({q});
-    run([&] { spread_doubts(of, squares, row, q, total, terms, {mean_doubt.get(), spread_doubt.get()}); });
-    return nb::make_tuple(mean_doubt.give(), spread_doubt.give());
+    Fresh<double> mean_rounding({q});
+    Fresh<double> spread_rounding({q});
+    run([&] { moment_rounding(of, squares, row, q, total, terms, {mean_rounding.get(), spread_rounding.get()}); });
+    return nb::make_tuple(mean_rounding.give(), spread_rounding.give());
 }
 
 Doubles gram_of(const Array& X, const MaybeArray& s, const MaybeArray& shift, bool transpose, bool fast) {
@@ -206,7 +206,7 @@ void bind_dense(nb::module_& module) {
                arg("rows").none() = nb::none());
     module.def("typical_row", &typical_row_of, arg("X"), arg("Y"), arg("s").none(), arg("step"));
     module.def("column_spreads", &spreads_of, arg("X"), arg("Y"), arg("s").none(), arg("total"));
-    module.def("spread_doubts", &spread_doubts_of, arg("mean"), arg("spread"), arg("about"), arg("total"), arg("terms"));
+    module.def("moment_rounding", &moment_rounding_of, arg("mean"), arg("spread"), arg("about"), arg("total"), arg("terms"));
     module.def("gram", &gram_of, arg("X"), arg("s").none(), arg("shift").none(), arg("transpose"), arg("fast") = false);
     module.def("all_finite", &all_finite_in, arg("X"));
     module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none(), arg("shift").none() = nb::none(),

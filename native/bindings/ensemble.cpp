@@ -166,9 +166,9 @@ nb::tuple curve(const std::string& loss, const Array& t, const Array& y, Index c
     require(classes >= 1 && size % classes == 0, "t must have a number for each row and class");
     const Index rows = size / classes;
     const LossRows in{loss_kind(loss), vector(t, "t", size), vector(y, "y", rows), rows, classes};
-    Fresh<double> value({rows}), slope({size}), bend({size});
-    run([&] { loss_rows(in, {value.get(), slope.get(), bend.get()}); });
-    return nb::make_tuple(value.give(), slope.give(), bend.give());
+    Fresh<double> value({rows}), slope({size}), curvature({size});
+    run([&] { loss_rows(in, {value.get(), slope.get(), curvature.get()}); });
+    return nb::make_tuple(value.give(), slope.give(), curvature.give());
 }
 
 /// Checks nodes that may come from a file, and lays them out in pairs of children: that of a left child follows the

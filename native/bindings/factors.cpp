@@ -29,13 +29,13 @@ CodeProblem problem_of(const Fixed2& gram, const Fixed2& right, const Changed2& 
             .positive = positive};
 }
 
-Index code(const Fixed2& gram, const Fixed2& right, Changed2& w, const Array& enough, double lasso, double ridge,
-           bool positive, Index sweeps) {
+std::tuple<Index, double, double> code(const Fixed2& gram, const Fixed2& right, Changed2& w, const Array& enough,
+                                       double lasso, double ridge, bool positive, Index sweeps) {
     const CodeProblem problem = problem_of(gram, right, w, lasso, ridge, positive);
     const double* small = vector(enough, "enough", problem.rows);
-    Index left = 0;
-    run([&] { left = code_rows(problem, small, sweeps, w.data()); });
-    return left;
+    CodeTally found{};
+    run([&] { found = code_rows(problem, small, sweeps, w.data()); });
+    return {found.unfinished, found.value, found.gain};
 }
 
 Doubles pursue(const Fixed2& gram, const Fixed2& right, const Array& squares, Index most, double tolerance) {

@@ -48,22 +48,22 @@ double value_of(const Coefficients& w, const Members& number, const Array& stren
     return out;
 }
 
-double shrink_of(const Coefficients& z, const Coefficients& doubt, const Members& number, const Array& strength) {
+double shrink_of(const Coefficients& z, const Coefficients& rounding_error, const Members& number, const Array& strength) {
     const Groups groups = groups_of(z, number, strength, 0.0);
-    const double* off = like(doubt, "doubt", groups);
+    const double* off = like(rounding_error, "rounding_error", groups);
     double out = 0.0;
     run([&] { out = group_shrink(groups, z.data(), off); });
     return out;
 }
 
-nb::tuple excess_of(const Coefficients& w, const Coefficients& z, const Coefficients& doubt, const Members& number,
+nb::tuple excess_of(const Coefficients& w, const Coefficients& z, const Coefficients& rounding_error, const Members& number,
                     const Array& strength, double ridge) {
     const Groups groups = groups_of(w, number, strength, ridge);
     const double* pull = like(z, "z", groups);
-    const double* off = like(doubt, "doubt", groups);
+    const double* off = like(rounding_error, "rounding_error", groups);
     GroupExcess out{};
     run([&] { out = group_excess(groups, w.data(), pull, off); });
-    return nb::make_tuple(out.value, out.doubt);
+    return nb::make_tuple(out.value, out.rounding_error);
 }
 
 using Order = nb::ndarray<nb::ro, std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -132,11 +132,11 @@ void sweep_columns_of(const std::vector<Block>& blocks, const std::tuple<Order, 
 
 void bind_groups(nb::module_& module) {
     module.def("group_value", &value_of, arg("w"), arg("number").none(), arg("strength"), arg("ridge"));
-    module.def("group_shrink", &shrink_of, arg("z"), arg("doubt"), arg("number").none(), arg("strength"));
+    module.def("group_shrink", &shrink_of, arg("z"), arg("rounding_error"), arg("number").none(), arg("strength"));
     module.def("sweep_products", &sweep_products_of, arg("Q"), arg("groups"), arg("visits"), arg("points"), arg("states"));
     module.def("sweep_columns", &sweep_columns_of, arg("blocks"), arg("groups"), arg("visits"), arg("points"),
                arg("states"));
-    module.def("group_excess", &excess_of, arg("w"), arg("z"), arg("doubt"), arg("number").none(), arg("strength"),
+    module.def("group_excess", &excess_of, arg("w"), arg("z"), arg("rounding_error"), arg("number").none(), arg("strength"),
                arg("ridge"));
 }
 

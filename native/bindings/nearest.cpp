@@ -1,5 +1,6 @@
 #include "qed/neighbors/nearest.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sparse_arrays.hpp"
@@ -125,6 +126,33 @@ nb::tuple run_of(
     return nb::make_tuple(static_cast<int>(end), trace.give(), out.moves, out.passes, out.evaluated);
 }
 
+nb::tuple batches_of(const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s,
+                     nb::ndarray<const std::int64_t, nb::ndim<2>, nb::device::cpu, nb::c_contig> batches,
+                     const std::tuple<double, double, double, double, double>& rule, Written<double> centres,
+                     Written<double> counts, Written<double> seen) {
+    const Places x = places(X, shift);
+    const Index n = x.rows();
+    BatchesIn in{};
+    in.rows.x = x;
+    in.rows.squares = vector(squares, "squares", n);
+    in.rows.s = vector(s, "s", n);
+    in.rows.centres.k = static_cast<Index>(counts.size());
+    in.batches = batches.data();
+    in.steps = static_cast<Index>(batches.shape(0));
+    in.size = static_cast<Index>(batches.shape(1));
+    std::tie(in.ratio, in.every, in.rate, in.tol, in.patience) = rule;
+    require(in.rows.centres.k > 0 && in.size > 0 && seen.nbytes() == sizeof(BatchesSeen) &&
+                static_cast<Index>(centres.size()) == in.rows.centres.k * x.columns(),
+            "centres and counts must have an entry for each centre, batches a row");
+    require(std::all_of(in.batches, in.batches + in.steps * in.size, [&](Index row) { return row >= 0 && row < n; }),
+            "batches must be numbers of rows");
+    Index taken = 0;
+    BatchesEnd end{};
+    const BatchesState state{centres.data(), counts.data(), reinterpret_cast<BatchesSeen*>(seen.data())};
+    run([&] { end = run_batches(in, state, taken); });
+    return nb::make_tuple(static_cast<int>(end), taken);
+}
+
 nb::tuple approached(const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s,
                      const std::tuple<Array, Array>& given, const MaybeArray& closest) {
     const Places x = places(X, shift);
@@ -139,6 +167,22 @@ nb::tuple approached(const nb::object& X, const MaybeArray& shift, const Array& 
     return nb::make_tuple(near.give(), total.give());
 }
 
+nb::object drawn(const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s,
+                 const Array& uniforms, Index k, Index trials, double power) {
+    SeedingIn in{};
+    in.x = places(X, shift);
+    in.squares = vector(squares, "squares", in.x.rows());
+    in.s = vector(s, "s", in.x.rows());
+    require(k >= 1 && trials >= 1 && in.x.rows() >= 1, "there must be rows, and at least one to draw");
+    in.uniforms = vector(uniforms, "uniforms", 1 + (k - 1) * trials);
+    in.k = k;
+    in.trials = trials;
+    in.power = power;
+    Fresh<std::int64_t> found({k});
+    run([&] { draw_apart(in, found.get()); });
+    return nb::cast(found.give());
+}
+
 }  // namespace
 
 void bind_nearest(nb::module_& module) {
@@ -149,8 +193,13 @@ void bind_nearest(nb::module_& module) {
     module.def("run_lloyd", &run_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("starts"),
                arg("goal"), arg("labels").noconvert(), arg("upper").noconvert(), arg("lower").noconvert(), arg("state"),
                arg("is_first"), arg("is_pending"));
+    module.def("run_batches", &batches_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(),
+               arg("batches"), arg("rule"), arg("centres").noconvert(), arg("counts").noconvert(),
+               arg("seen").noconvert());
     module.def("approach", &approached, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(),
                arg("candidates"), arg("closest").none());
+    module.def("draw_apart", &drawn, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("uniforms"),
+               arg("k"), arg("trials"), arg("power"));
 }
 
 }  // namespace qed::bindings

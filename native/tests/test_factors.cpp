@@ -55,8 +55,9 @@ TEST(codes_of_independent_atoms_are_shrunk_products) {
     const std::vector<double> P{3.0, -0.5, -2.0, 1.5};
     const std::vector<double> enough(2, 0.0);
     std::vector<double> w(4, 0.0);
-    code_rows({G.data(), P.data(), 2, 2, 1.0, 0.0, false}, enough.data(), 50, w.data());
+    const CodeTally found = code_rows({G.data(), P.data(), 2, 2, 1.0, 0.0, false}, enough.data(), 50, w.data());
     CHECK((w == std::vector<double>{2.0, 0.0, -1.0, 0.5}));
+    CHECK(found.unfinished == 0 && found.value == -2.625 && found.gain == 2.625);  // from zero, and nothing else gains
     w.assign(4, 0.0);
     code_rows({G.data(), P.data(), 2, 2, 1.0, 1.0, true}, enough.data(), 50, w.data());
     CHECK((w == std::vector<double>{1.0, 0.0, 0.0, 0.25}));

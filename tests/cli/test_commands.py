@@ -183,7 +183,7 @@ def test_info_shows_columns_proof_and_story(folder, capsys):
     assert main(["info", str(folder / "sex.qed"), "--json"]) == 0
     found = answer(capsys)
     assert found["target"]["labels"] == ["female", "male"]
-    assert found["story"]["rows_fitted"] == 333
+    assert found["fit_record"]["rows_fitted"] == 333
 
 
 def test_demo_writes_a_page_and_refuses_a_tampered_copy(tmp_path, capsys):
@@ -463,6 +463,7 @@ def test_costs_choose_a_threshold(folder, tmp_path, capsys):
     assert main([*words, "--cost", "fp=1,fn=20"]) == 0
     text = page.read_text(encoding="utf-8")
     assert "Which threshold?" in text
+    assert "its mistakes cost" in text
     assert "0.04762" in text or "0.048" in text or "0.0476" in text  # 1 / 21
     said = {}
     for threshold in ("", "0.9"):

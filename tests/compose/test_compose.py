@@ -255,6 +255,22 @@ def test_notebooks_show_the_proof():
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, Y)
     assert "CompositeCertificate" in model._repr_html_()
     assert "StandardScaler()" in repr(model)
+    assert "Verified" in qed.verify(model, X, Y)._repr_html_()
+
+
+def test_notebooks_draw_the_parts():
+    columns = ColumnTransformer([("few", StandardScaler(with_mean=False), [0, 1]), ("none", "drop", [2])])
+    votes = VotingRegressor([("first", Ridge(2.0)), ("<second>", sklearn.linear_model.Ridge())], weights=[1, 2])
+    html = make_pipeline(columns, votes)._repr_html_()
+    drawn = html[html.index('class="qed-diagram"') :]
+    inside = ["Pipeline", "ColumnTransformer", "few: 0, 1", "StandardScaler", "with_mean=False", "none: 2", "drop"]
+    inside += ["&#8595;", "VotingRegressor(weights=[1, 2])", "first", "Ridge(alpha=2.0)", "&lt;second&gt;"]
+    places = [drawn.index(one) for one in inside]
+    assert places == sorted(places)
+    assert drawn.count("qed-follow") == 1
+    assert drawn.count("qed-beside") == 2
+    assert html.count("<div") == html.count("</div>")
+    assert "qed-diagram" not in Ridge()._repr_html_()
 
 
 def test_threads_give_the_same():

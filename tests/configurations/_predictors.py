@@ -54,11 +54,13 @@ def linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
         add(lambda kind=kind: kind(random_state=0), target="three")
         add(lambda kind=kind: kind(random_state=0), weight="counts")
         add(lambda kind=kind: kind(random_state=0), layout="csr")
+        add(lambda kind=kind: kind(random_state=0), layout="float32")
     for loss in ("log_loss", "modified_huber", "squared_hinge"):
         add(lambda loss=loss: L.SGDClassifier(loss=loss, random_state=0), target="three")
     add(lambda: L.SGDClassifier(penalty="elasticnet", class_weight="balanced", random_state=0), target="integers")
     for loss in ("squared_error", "huber", "epsilon_insensitive"):
         add(lambda loss=loss: L.SGDRegressor(loss=loss, random_state=0), weight="counts")
+        add(lambda loss=loss: L.SGDRegressor(loss=loss, random_state=0), layout="float32")
     add(lambda: L.VotedPerceptron(random_state=0), weight="counts")
     add(L.OrdinalRegressor, target="three")
     add(lambda: L.OrdinalRegressor(order=["top", "low", "middle"]), target="three")

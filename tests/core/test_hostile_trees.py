@@ -304,3 +304,18 @@ def test_loading_imports_only_packages_of_qed(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0  # noqa: S603
+
+
+def test_a_field_is_read_under_its_earlier_name_and_never_twice() -> None:
+    @record("test-renamed", earlier={"old": "new"})
+    class Renamed:
+        new: int
+        other: int = 0
+
+    header, data = opened(dumps(Everything(extra=Renamed(3))))
+    fields = header["model"]["estimator"][1]["extra"]["record"][1]
+    assert fields.keys() == {"new", "other"}
+    fields["old"] = 4
+    refused(sealed(header, data), "'new' twice")
+    del fields["new"]
+    assert loads(sealed(header, data)).extra == Renamed(4)

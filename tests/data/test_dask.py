@@ -194,7 +194,7 @@ def test_a_failing_partition_is_named(client, tmp_path):
 
     with pytest.raises(ZeroDivisionError) as caught:
         fold(source, fail, client)
-    assert any("f000.parquet (row groups 0 to 3)" in note for note in caught.value.__notes__)
+    assert any("f000.parquet (row groups 0 to 1)" in note for note in caught.value.__notes__)
     damaged = tmp_path / "f001.parquet"
     content = bytearray(damaged.read_bytes())
     content[1000:3000] = bytes(2000)
@@ -284,3 +284,53 @@ def test_wrong_dask_collections(client):
         InvalidDataType, match=r"Column 'b' is Float64 .* Float32 in partition 1 of the Dask collection"
     ):
         fold(scan(changed, target="y"), Moments.of, client)
+
+
+def kept_parts(runs):
+    return [part for part, held in runs._held.items() if held.chunks is not None]
+
+
+def test_files_that_are_read_again_are_kept_by_the_workers(client, tmp_path):
+    source = scan(write(tmp_path, frames([100, 210])), target="y", batch_rows=40)
+    here = fold(source, Moments.of, "serial")
+    with qed.executor(client) as runs:
+        assert fold(source, Moments.of) == here
+        assert not kept_parts(runs)  # one pass keeps nothing
+        assert fold(source, Moments.of) == here
+        assert len(kept_parts(runs)) == len(source.parts())
+        for path in tmp_path.iterdir():
+            path.unlink()
+        assert fold(source, Moments.of) == here  # nothing is read any more
+        rows = source.changed(np.negative, P, None)
+        np.testing.assert_allclose(fold(rows, Moments.of).mean[:P], -here.mean[:P])
+    assert not runs._held
+
+
+def test_workers_keep_no_more_than_they_may(client, tmp_path, monkeypatch):
+    source = scan(write(tmp_path, frames([100, 210])), target="y", batch_rows=40)
+    monkeypatch.setattr("qed.data.executors._dask.HELD_BYTES", source.parts()[0].nbytes)
+    with qed.executor(client) as runs:
+        first, second = fold(source, Moments.of), fold(source, Moments.of)
+        kept = kept_parts(runs)
+        another = scan(str(tmp_path / "*.parquet"), target="y", batch_rows=40)
+        for _ in range(3):  # what is not read any more makes room
+            assert fold(another, Moments.of) == first
+        assert len(kept_parts(runs)) == 2
+        assert set(kept_parts(runs)) <= set(another.parts())
+    assert first == second == fold(source, Moments.of, "serial")
+    assert len(kept) == 2  # one for each worker
+    assert sum(len(frame) * 32 for frame in frames([100, 210])) == sum(part.nbytes for part in source.parts())
+
+
+def test_a_part_that_could_not_be_read_is_read_again(client, tmp_path):
+    source = scan(write(tmp_path, frames([100, 210])), target="y", batch_rows=40)
+    with qed.executor(client):
+        here = fold(source, Moments.of)
+        path = tmp_path / "f001.parquet"
+        saved = path.read_bytes()
+        path.unlink()
+        with pytest.raises(InvalidData, match=r"f001\.parquet does not exist") as caught:
+            fold(source, Moments.of)
+        assert any("f001.parquet" in note for note in caught.value.__notes__)
+        path.write_bytes(saved)
+        assert fold(source, Moments.of) == here == fold(source, Moments.of)

@@ -1,4 +1,4 @@
-"""Costs, thresholds, doubt, and the best classifier there can be."""
+"""Costs, thresholds, reject, and the best classifier there can be."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_equal_costs_choose_the_most_probable_label():
 
 
 @pytest.mark.covers("DEC-04")
-def test_doubt_where_no_label_is_probable_enough():
-    table = CostTable.zero_one(2, doubt=0.2)
+def test_reject_option_where_no_label_is_probable_enough():
+    table = CostTable.zero_one(2, reject=0.2)
     assert table.decide([[0.25, 0.75], [0.15, 0.85]]).tolist() == [2, 1]
-    never = CostTable.zero_one(2, doubt=0.5)
+    never = CostTable.zero_one(2, reject=0.5)
     assert 2 not in never.decide([[1 - p, p] for p in np.linspace(0, 1, 101)])
 
 

@@ -55,7 +55,7 @@ def test_slopes_and_curvatures_are_derivatives(name: str) -> None:
     }.get(name, np.abs(rng.normal(size=40)) + 0.1)
     y = np.ascontiguousarray(y, dtype=np.float64)
     loss = BoostLoss(name, 0.5 if name == "absolute_error" else 0.3)
-    _, slope, bend = loss.curve(t, y)
+    _, slope, curvature = loss.curve(t, y)
     step = 1e-6
     for c in range(k):
         move = np.zeros((1, k))
@@ -63,7 +63,7 @@ def test_slopes_and_curvatures_are_derivatives(name: str) -> None:
         up, down = loss.curve(np.ascontiguousarray(t + move), y), loss.curve(np.ascontiguousarray(t - move), y)
         np.testing.assert_allclose((up[0] - down[0]) / (2 * step), slope[:, c], atol=1e-6)
         if name not in ("absolute_error", "quantile", "huber"):  # there the curvature is that of a bound
-            np.testing.assert_allclose((up[1][:, c] - down[1][:, c]) / (2 * step), bend[:, c], atol=1e-5)
+            np.testing.assert_allclose((up[1][:, c] - down[1][:, c]) / (2 * step), curvature[:, c], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -40,16 +40,16 @@ def test_study_models_are_still_verified_and_saved_again(path: Path, tmp_path: P
     model = qed.load(path)
     assert model.verify(create.table(path.stem.split("-")[1])).holds
     model.save(tmp_path / "again.qed")
-    assert qed.load(tmp_path / "again.qed").sheet == model.sheet
+    assert qed.load(tmp_path / "again.qed").schema == model.schema
 
 
 def test_the_dressed_files_remember_how_their_columns_are_written() -> None:
-    sheet = qed.load(HERE / "0.1.0-dressed-price.qed").sheet
-    assert {column.name: column.form for column in sheet.columns if column.form} == {
+    schema = qed.load(HERE / "0.1.0-dressed-price.qed").schema
+    assert {column.name: column.form for column in schema.columns if column.form} == {
         "sold": "day first",
         "tax": "%; decimal comma",
     }
-    assert sheet.target.form == "$; decimal point"
+    assert schema.target.form == "$; decimal point"
     # one row that could be read in two ways is read as the whole column was
     rows = {"sold": ["3/4/2024"], "tax": ["5,5 %"], "size_cm": ["20"]}
     assert qed.load(HERE / "0.1.0-dressed-price.qed").predict(rows) == qed.load(
@@ -59,6 +59,6 @@ def test_the_dressed_files_remember_how_their_columns_are_written() -> None:
 
 def test_the_first_files_know_no_ranges_and_say_nothing_of_them() -> None:
     model = qed.load(HERE / "0.1.0-first-price.qed")
-    assert all(math.isnan(column.low) and not column.form for column in model.sheet.columns)
+    assert all(math.isnan(column.low) and not column.form for column in model.schema.columns)
     model.predict({"size_cm": [1e6], "colour": ["red"]})
     assert not any("range" in notice for notice in model.notices)

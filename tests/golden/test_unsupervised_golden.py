@@ -37,7 +37,7 @@ def test_models_without_a_target_give_what_they_gave(path: Path, tmp_path: Path)
         np.testing.assert_allclose(values, answer[name], rtol=1e-9, atol=1e-7)
     assert model.verify(_table()).holds
     model.save(tmp_path / "again.qed")
-    assert qed.load(tmp_path / "again.qed").sheet == model.sheet
+    assert qed.load(tmp_path / "again.qed").schema == model.schema
 
 
 def test_there_is_a_file_of_each_task() -> None:

@@ -12,6 +12,7 @@ import sklearn.metrics
 import sklearn.model_selection
 import sklearn.multiclass
 import sklearn.multioutput
+import sklearn.neighbors
 import sklearn.pipeline
 import sklearn.preprocessing
 
@@ -25,6 +26,7 @@ import qed.metrics
 import qed.model_selection
 import qed.multiclass
 import qed.multioutput
+import qed.neighbors
 import qed.pipeline
 import qed.preprocessing
 
@@ -155,6 +157,8 @@ def test_models_around_one_model_give_it_what_it_asks_for(kind, name):
     if not hasattr(ours, "get_support"):
         assert not np.array_equal(answered(plain), answered(ours))
     assert qed.verify(ours, X, target, skewed).holds
+    if name == "calibration":
+        return  # its curves count weights in any case: below
     renamed = build(qed, inner(qed).set_fit_request(sample_weight="mine")).fit(X, target, mine=skewed)
     np.testing.assert_array_equal(answered(renamed), answered(ours))
     with pytest.raises(qed.InvalidParameter, match=r"\[sample_weight\] are passed but are not explicitly set"):
@@ -163,6 +167,71 @@ def test_models_around_one_model_give_it_what_it_asks_for(kind, name):
         build(qed, unweighted(inner(qed))).fit(X, target, sample_weight=skewed)
     with pytest.raises(TypeError, match=r"got unexpected argument\(s\) \['other'\]"):
         build(qed, weighted(inner(qed))).fit(X, target, other=skewed)
+
+
+def calibrated(lib, kind, request, method):
+    inner = {
+        "no weights": lib.neighbors.KNeighborsClassifier,
+        "none": lambda: None,
+        "logistic": lambda: lib.linear_model.LogisticRegression(C=0.5, tol=1e-8, max_iter=1000),
+    }[kind]()
+    if request is not None:
+        inner.set_fit_request(sample_weight=request)
+    return lib.calibration.CalibratedClassifierCV(inner, cv=3, method=method)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize(
+    ("kind", "request_", "reached"),
+    [
+        ("no weights", None, ["curves"]),
+        ("logistic", False, ["curves"]),
+        ("logistic", True, ["estimator", "curves"]),
+        ("logistic", "mine", ["estimator"]),
+        ("none", None, ["estimator", "curves"]),
+    ],
+)
+def test_curves_count_weights_and_the_classifier_those_that_it_asks_for(kind, request_, reached, method):
+    given = {"mine" if request_ == "mine" else "sample_weight": W**4}
+    ours, others = both(lambda lib: calibrated(lib, kind, request_, method).fit(X, LABEL, **given))
+    # isotonic curves are flat: a score that differs in its last digits may lie on the next step
+    same = np.isclose(ours.predict_proba(X), others.predict_proba(X), atol=1e-3)
+    assert np.mean(same) > (0.95 if kind != "none" else 0.8)
+    assert ours.weighted_ == reached
+    assert qed.verify(ours, X, LABEL, W**4).holds
+    if reached == ["curves"]:
+        ours.weighted_ = ["estimator", "curves"]
+        if kind == "logistic":
+            with pytest.raises(qed.CertificateError):
+                qed.verify(ours, X, LABEL, W**4)
+        ours.weighted_ = []
+        with pytest.raises(qed.CertificateError):
+            qed.verify(ours, X, LABEL, W**4)
+
+
+@pytest.mark.usefixtures("routing")
+def test_calibration_inside_a_pipeline_is_asked_as_its_classifier_is():
+    def inside(lib, kind, request, own):
+        model = calibrated(lib, kind, request, "sigmoid")
+        model = model if own is None else model.set_fit_request(sample_weight=own)
+        return lib.pipeline.make_pipeline(lib.preprocessing.MinMaxScaler(), model).fit(X, LABEL, sample_weight=W**4)
+
+    for kind, request, own in (("no weights", None, True), ("logistic", True, True), ("logistic", True, False)):
+        ours, others = both(lambda lib, k=kind, r=request, o=own: inside(lib, k, r, o))
+        np.testing.assert_allclose(ours.predict_proba(X), others.predict_proba(X), rtol=1e-3)
+        assert qed.verify(ours, X, LABEL, W**4).holds
+    for kind, request, own in (
+        ("no weights", None, None),
+        ("no weights", None, False),
+        ("logistic", None, True),
+        ("logistic", True, None),
+    ):
+        for lib in (qed, sklearn):
+            with pytest.raises((TypeError, ValueError), match="sample_weight"):
+                inside(lib, kind, request, own)
+    with pytest.raises(qed.InvalidParameter, match="one weight a row"):
+        calibrated(qed, "logistic", "mine", "sigmoid").fit(X, LABEL, sample_weight=W, mine=W**2)
 
 
 @pytest.mark.usefixtures("routing")

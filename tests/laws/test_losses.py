@@ -247,10 +247,10 @@ def test_traits_bound_slope_and_curvature(name, seed, spread):
     assert np.all(norms <= traits.steepest * (1 + 1e-12))
     d = random.normal(size=t.shape)
     bent = loss.curvature_product(t, d)
-    assert np.all(np.sqrt(dot(bent, bent)) <= traits.bend * np.sqrt(dot(d, d)) * (1 + 1e-12))
+    assert np.all(np.sqrt(dot(bent, bent)) <= traits.curvature_bound * np.sqrt(dot(d, d)) * (1 + 1e-12))
     change = loss.slope(t) - loss.slope(s)
     apart = np.sqrt(dot(t - s, t - s)) * (1 + 1e-9) + 1e-12
-    assert np.isinf(traits.bend) or np.all(np.sqrt(dot(change, change)) <= traits.bend * apart)
+    assert np.isinf(traits.curvature_bound) or np.all(np.sqrt(dot(change, change)) <= traits.curvature_bound * apart)
     if traits.is_quadratic:
         constant = np.sum(loss.curvature(t)[0] * d[0]) / np.sum(d[0])
         np.testing.assert_allclose(change, constant * (t - s), rtol=1e-12, atol=1e-12)
@@ -261,9 +261,9 @@ def test_traits_bound_slope_and_curvature(name, seed, spread):
 @given(seed=seeds, spread=spreads)
 def test_pieces_tell_the_conjugate(name, seed, spread):
     loss, random = made(name, seed)
-    bend, width = loss.traits.pieces
+    curvature, width = loss.traits.pieces
     u = duals(loss, random, spread)
-    pieces = u * (0.5 * bend * u + loss.y) + width * np.abs(u)
+    pieces = u * (0.5 * curvature * u + loss.y) + width * np.abs(u)
     told = pieces if u.ndim == 1 else pieces.sum(axis=1)
     scale = size(u * loss.y) + size(u) ** 2 + width * size(u)
     assert np.all(np.abs(loss.conjugate(u) - told) <= 16 * EPS * scale)
@@ -359,9 +359,11 @@ def test_taking_rows(name, seed, spread):
     t, u = scores(loss, random, spread), duals(loss, random, spread)
     for rows in (slice(2, 9), np.array([3, 3, 0]), random.random(12) < 0.5):
         part = loss.take(rows)
-        assert part.traits.bend <= loss.traits.bend
+        assert part.traits.curvature_bound <= loss.traits.curvature_bound
         assert part.traits.steepest <= loss.traits.steepest
-        assert replace(part.traits, bend=0.0, steepest=0.0) == replace(loss.traits, bend=0.0, steepest=0.0)
+        assert replace(part.traits, curvature_bound=0.0, steepest=0.0) == replace(
+            loss.traits, curvature_bound=0.0, steepest=0.0
+        )
         np.testing.assert_array_equal(part.y, loss.y[rows])
         np.testing.assert_array_equal(part.value(t[rows]), loss.value(t)[rows])
         np.testing.assert_array_equal(part.slope(t[rows]), loss.slope(t)[rows])

@@ -7,6 +7,7 @@ import pytest
 import sklearn.linear_model as sk
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import log_softmax, softmax
 
 import qed
 from qed.core import InvalidData, InvalidParameter
@@ -25,6 +26,7 @@ from qed.linear_model import (
     Ridge,
     laplace_approximation,
 )
+from qed.linear_model._laplace import Group, curvature_at_mode
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -312,8 +314,8 @@ def test_laplace_approximation():
     assert np.all(np.abs(found.predict_proba(new)[:, 1] - 0.5) < np.abs(plain - 0.5))  # MAP alone is too sure
     with_intercept = laplace_approximation(LogisticRegression().fit(X, label), X, label)
     assert with_intercept.log_evidence == -np.inf
-    with pytest.raises(InvalidData, match="two classes"):
-        laplace_approximation(LogisticRegression().fit(X, np.arange(60) % 3), X, label)
+    with pytest.raises(InvalidData, match="fitted"):
+        laplace_approximation(LogisticRegression(), X, label)
     with pytest.raises(ValueError, match="l2 penalty"):
         laplace_approximation(LogisticRegression(l1_ratio=1.0).fit(X, label), X, label)
 
@@ -339,6 +341,79 @@ def test_laplace_approximation_is_mode_and_curvature(seed):
     joint = -s @ np.logaddexp(0, -sign * (X @ w)) + MultivariateGaussian(np.zeros(3), 0.7 * np.eye(3)).log_density(w)
     width = 0.5 * (3 * np.log(2 * np.pi) - np.linalg.slogdet(curve)[1])
     assert found.log_evidence == pytest.approx(float(joint + width), rel=1e-6)
+
+
+def three_classes(seed, n=60, p=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    scores = X @ rng.normal(size=(p, 3)) + rng.gumbel(size=(n, 3))
+    return X, np.array(["a", "b", "c"])[np.argmax(scores, axis=1)], rng.integers(1, 4, n).astype(float)
+
+
+@given(seeds)
+def test_laplace_approximation_of_three_classes_is_mode_and_curvature(seed):
+    X, label, s = three_classes(seed)
+    label[:3] = ["a", "b", "c"]
+    observed = (label[:, None] == np.array(["a", "b", "c"])).astype(float)
+    model = LogisticRegression(C=0.7, fit_intercept=False, tol=1e-12).fit(X, label, s)
+    found = laplace_approximation(model, X, label, s)
+
+    def log_joint(w):
+        scores = X @ w.reshape(3, 2).T
+        likelihood = s @ np.sum(observed * log_softmax(scores, axis=1), axis=1)
+        return likelihood + MultivariateGaussian(np.zeros(6), 0.7 * np.eye(6)).log_density(w)
+
+    def gradient(w):
+        return ((s[:, None] * (observed - softmax(X @ w.reshape(3, 2).T, axis=1))).T @ X).ravel() - w / 0.7
+
+    w, h = found.posterior.mean, 1e-5
+    np.testing.assert_array_equal(w, model.coef_.ravel())
+    np.testing.assert_allclose(gradient(w), 0, atol=1e-4)
+    curve = np.stack([(gradient(w - h * e) - gradient(w + h * e)) / (2 * h) for e in np.eye(6)])
+    np.testing.assert_allclose(np.linalg.inv(found.posterior.covariance), curve, rtol=1e-5, atol=1e-5)
+    width = 0.5 * (6 * np.log(2 * np.pi) - np.linalg.slogdet(curve)[1])
+    assert found.log_evidence == pytest.approx(float(log_joint(w) + width), rel=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_probabilities_of_three_classes_integrate_coefficients_out(intercept):
+    X, label, s = three_classes(5, n=40)
+    X = X + 0.7
+    model = LogisticRegression(C=3.0, fit_intercept=intercept, tol=1e-10).fit(X, label, s)
+    found = laplace_approximation(model, X, label, s)
+    assert np.isfinite(found.log_evidence) == (not intercept)
+    new = np.random.default_rng(6).normal(size=(20, 2)) * 3
+    drawn = np.random.default_rng(7).multivariate_normal(found.posterior.mean, found.posterior.covariance, 20_000)
+    scores = new @ np.swapaxes(drawn[:, :6].reshape(-1, 3, 2), 1, 2)
+    if intercept:  # relative to the first class
+        scores = scores + np.column_stack([np.zeros(len(drawn)), drawn[:, 6:]])[:, None]
+        np.testing.assert_allclose(found.posterior.mean[6:], model.intercept_[1:] - model.intercept_[0], atol=1e-9)
+    exact = softmax(scores, axis=2).mean(axis=0)
+    mine = found.predict_proba(new)
+    np.testing.assert_allclose(mine.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(mine, exact, atol=0.03)
+    plain = model.predict_proba(new)
+    assert np.abs(plain - exact).max() > 2 * np.abs(mine - exact).max()  # the mode alone is too sure
+    assert np.all(mine.max(axis=1) < plain.max(axis=1))
+
+
+@given(seeds)
+def test_two_classes_with_coefficients_of_their_own_are_the_two_class_form(seed):
+    """A softmax of two classes, prior variance C each, is a logistic model of their difference with prior variance 2 C."""
+    X, y = problem(seed, n=30, p=3)
+    label = (y > np.median(y)).astype(int)
+    model = LogisticRegression(C=1.4, fit_intercept=False, tol=1e-12).fit(X, label)
+    found = laplace_approximation(model, X, label)
+    w = model.coef_[0]
+    groups = [Group(0, X, slice(0, 3)), Group(1, X, slice(3, 6))]
+    posterior, evidence = curvature_at_mode(
+        np.concatenate([-w / 2, w / 2]), np.full(6, 1 / 0.7), groups, label[:, None] == [0, 1], np.ones(30)
+    )
+    assert evidence == pytest.approx(found.log_evidence, rel=1e-9)
+    apart = np.hstack([-np.eye(3), np.eye(3)])
+    np.testing.assert_allclose(
+        apart @ posterior.covariance @ apart.T, found.posterior.covariance, rtol=1e-9, atol=1e-12
+    )
 
 
 def test_laplace_approximation_is_kind():

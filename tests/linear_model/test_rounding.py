@@ -186,10 +186,10 @@ def test_the_fingerprint_is_as_far_off_as_it_says_at_most(seed):
     stated = model.certificate_.fingerprint
     weights = [Fraction(value) for value in s]
     total = sum(weights)
-    assert abs(Fraction(stated.weight) - total) <= stated.weight_doubt
+    assert abs(Fraction(stated.weight) - total) <= stated.weight_rounding
     for j, column in enumerate([*X.T, y]):
         values = [Fraction(value) for value in column]
         mean = sum(a * b for a, b in zip(weights, values, strict=True)) / total
         spread = sum(a * (b - mean) ** 2 for a, b in zip(weights, values, strict=True))
-        assert abs(Fraction(stated.mean[j]) - mean) <= stated.mean_doubt[j]
-        assert abs(Fraction(stated.spread[j]) - spread) <= stated.spread_doubt[j]
+        assert abs(Fraction(stated.mean[j]) - mean) <= stated.mean_rounding[j]
+        assert abs(Fraction(stated.spread[j]) - spread) <= stated.spread_rounding[j]

@@ -15,11 +15,14 @@ from qed.linear_model import (
     LogisticRegression,
     LogisticRegressionCV,
     MultiTaskLasso,
+    Perceptron,
     PoissonRegressor,
     QuantileRegressor,
     Ridge,
     RidgeClassifier,
     RidgeCV,
+    SGDClassifier,
+    SGDRegressor,
 )
 
 MODELS = {
@@ -130,3 +133,72 @@ def test_rounded_groups_are_accepted(seed):
     s = 10 ** rng.uniform(-7, 7, 40)
     model = GroupLasso(alpha=0.1, groups=[0, 0, 1, 1]).fit(X, y, s)
     assert qed.verify(model, X, y, s).holds
+
+
+ONLINE = {
+    "hinge": SGDClassifier(random_state=0),
+    "hinge, several classes": SGDClassifier(random_state=0, penalty="elasticnet"),
+    "log loss, mean": SGDClassifier("log_loss", random_state=0, average=True, class_weight="balanced"),
+    "squares": SGDRegressor(random_state=0),
+    "sparse Huber": SGDRegressor("huber", random_state=0, penalty="l1", alpha=0.01),
+    "perceptron": Perceptron(),
+    "perceptron, several classes": Perceptron(variant="averaged"),
+}
+
+
+def online_target(name, y):
+    if name in ("squares", "sparse Huber"):
+        return y
+    return np.digitize(y, [-0.5, 0.5]) if "several" in name else y > 0
+
+
+@pytest.mark.parametrize("shape", ["tall", "wide"])  # steps diverge far from zero
+@pytest.mark.parametrize("name", ONLINE)
+def test_online_learners_round_and_prove_what_they_store(name, shape, tmp_path):
+    X, y = rows(shape, seed=5)
+    goal, weight = online_target(name, y), np.random.default_rng(6).uniform(0.5, 2.0, len(y))
+    for table in (X, sparse.csr_array(X * (np.abs(X) > 0.5))):
+        model = qed.clone(ONLINE[name]).fit(table, goal, weight)
+        assert model.coef_.dtype == np.float32
+        assert qed.verify(model, table, goal, weight).holds
+        model.save(tmp_path / "model.qed")
+        again = qed.load(tmp_path / "model.qed")
+        assert again.coef_.dtype == np.float32
+        np.testing.assert_array_equal(again.predict(table), model.predict(table))
+        largest = np.unravel_index(np.abs(model.coef_).argmax(), model.coef_.shape)
+        model.coef_[largest] *= np.float32(1.01)
+        with pytest.raises(qed.CertificateError):
+            qed.verify(model, table, goal, weight)
+    assert qed.clone(ONLINE[name]).fit(X.astype(np.float64), goal, weight).coef_.dtype == np.float64
+
+
+@pytest.mark.parametrize("model", [SGDClassifier(random_state=0), SGDRegressor(random_state=0), Perceptron()])
+def test_a_stream_of_float32_rows_does_the_same_and_goes_on_from_all_digits(model):
+    X, y = rows("tall", seed=7)
+    labels = {} if isinstance(model, SGDRegressor) else {"classes": [False, True]}
+    goal = y > 0 if labels else y
+    short, double = qed.clone(model), qed.clone(model)
+    for part in (slice(0, 80), slice(80, 200)):
+        short.partial_fit(X[part], goal[part], **labels)
+        double.partial_fit(X[part].astype(np.float64), goal[part], **labels)
+    assert short.coef_.dtype == np.float32
+    np.testing.assert_array_equal(short.coef_, double.coef_.astype(np.float32))
+
+
+def test_a_perceptron_keeps_the_digits_that_separate_its_rows():
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [-1.0, -1.0]], dtype=np.float32)
+    y, weight = np.array([1, 1, 1, 0]), np.array([1.0 + 2.0**-26, 1.0, 1.0, 1.0])
+    model = Perceptron(shuffle=False, fit_intercept=False).fit(X, y, weight)
+    # rounded to float32, the third row would lie on the hyperplane
+    np.testing.assert_array_equal(model.coef_, [[1.0 + 2.0**-26, 1.0]])
+    assert (model.certificate_.margins > 0).all()
+    assert qed.verify(model, X, y, weight).holds
+    model = Perceptron(shuffle=False, fit_intercept=False).fit(X[[0, 1, 3]], y[[0, 1, 3]], weight[[0, 1, 3]])
+    assert model.coef_.dtype == np.float32
+
+
+def test_coefficients_beyond_the_range_of_float32_keep_their_digits():
+    X, y = rows("tall")
+    model = Perceptron(eta0=1e-40).fit(X, y > 0)
+    assert model.coef_.dtype == np.float64
+    assert qed.verify(model, X, y > 0).holds

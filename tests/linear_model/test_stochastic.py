@@ -318,8 +318,10 @@ def test_four_rows_at_a_time_are_four_rows_one_after_the_other(loss, columns):
             options = {"alpha": 0.01, "learning_rate": "constant", "eta0": 0.01, "shuffle": False, "average": average}
             model = SGDClassifier(loss, max_iter=1, tol=None, **options).fit(rows, y)
             w, b = slow(model, rows.astype(np.float64), y, np.ones(203), lambda _: 0.01)
-            assert_allclose(model.coef_[0], w, rtol=1e-10, atol=1e-13)
-            assert_allclose(model.intercept_[0], b, rtol=1e-10, atol=1e-13)
+            learnt, level = model.memory_.coefficients  # those stored are rounded to the type of the rows
+            assert_allclose(learnt[0], w, rtol=1e-10, atol=1e-13)
+            assert_allclose(level[0], b, rtol=1e-10, atol=1e-13)
+            assert_array_equal(model.coef_, learnt.astype(kind))
 
 
 # with both penalties at once scikit-learn does not count what absolute values take from the sum of squares
@@ -346,3 +348,13 @@ def test_slopes_that_rows_had_prove_a_small_gap():
         model = SGDClassifier(loss, max_iter=10, tol=None, alpha=1e-3, random_state=0).fit(X, y)
         assert model.certificate_.relative_gap < relative
         assert qed.verify(model, X, y).holds
+
+
+def test_a_class_whose_rows_all_have_weight_zero_is_verified():
+    rng = np.random.default_rng(17)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 3
+    weight = np.where(y == 0, 0.0, 1.0)
+    for loss in ("log_loss", "hinge", "modified_huber"):
+        model = SGDClassifier(loss, random_state=0).fit(X, y, weight)
+        assert model.certificate_.parts["0"].null_objective == 0
+        assert qed.verify(model, X, y, weight).holds

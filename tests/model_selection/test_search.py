@@ -385,3 +385,10 @@ def test_a_halving_search_that_kept_other_settings_is_refused():
     model.best_estimator_ = Ridge(alpha=1e5).fit(X, y)
     with pytest.raises(CertificateError, match="keeps other settings"):
         qed.verify(model, X, y)
+
+
+def test_a_scorer_may_come_from_no_module():
+    space = {}
+    exec("def score(model, X, y): return -abs(y - model.predict(X)).max()", space)  # noqa: S102  as notebooks and consoles do
+    space["score"].__module__ = None
+    assert (ours.cross_val_score(LinearRegression(), X, Y, scoring=space["score"], cv=3) < 0).all()

@@ -38,21 +38,21 @@ def test_groups(native, groups, ridge, columns):
         strength = np.array(alpha, ndmin=1)
         w, z = rng.standard_normal(shape), rng.standard_normal(shape)
         w[groups == 1 if groups is not None else slice(2, 4)] = 0.0
-        doubt = 1e-3 * rng.random(shape)
+        rounding_error = 1e-3 * rng.random(shape)
         assert native.group_value(w, groups, strength, ridge) == pytest.approx(
             float(penalties.value(penalty, w)), rel=1e-14
         )
-        factor = native.group_shrink(z, doubt, groups, strength)
+        factor = native.group_shrink(z, rounding_error, groups, strength)
         lengths = np.sqrt([np.sum(np.square(z[_members(groups, g)])) for g in range(count)])
-        lengths += np.sqrt([np.sum(np.square(doubt[_members(groups, g)])) for g in range(count)])
+        lengths += np.sqrt([np.sum(np.square(rounding_error[_members(groups, g)])) for g in range(count)])
         assert factor == pytest.approx(min(1.0, np.min(np.broadcast_to(alpha, count) / lengths)), rel=1e-14)
         z = z if ridge else factor * z
-        value, more = native.group_excess(w, z, doubt, groups, strength, ridge)
+        value, more = native.group_excess(w, z, rounding_error, groups, strength, ridge)
         want = float(penalties.excess(penalty, w, z))
         assert value == pytest.approx(want, rel=1e-12, abs=1e-14)
         for _ in range(20):  # no z that near adds more, as long as the conjugate is finite there
-            near = z + doubt * rng.uniform(-1, 1, shape)
-            if ridge or native.group_shrink(near, 0 * doubt, groups, strength) == 1.0:
+            near = z + rounding_error * rng.uniform(-1, 1, shape)
+            if ridge or native.group_shrink(near, 0 * rounding_error, groups, strength) == 1.0:
                 assert float(penalties.excess(penalty, w, near)) <= want + more + 1e-14
 
 

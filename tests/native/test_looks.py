@@ -23,10 +23,10 @@ def test_rows_and_spreads(native, dtype, layout, shape, weighted):
     total = float(n) if s is None else float(s.sum())
     got, want = native.column_spreads(X, Y, s, total), twins.column_spreads(X, Y, s)
     assert np.array_equal(got[2], want[2])
-    mean_doubt, spread_doubt = native.spread_doubts(*got, total, n)
-    assert np.all(np.abs(got[0] - want[0]) <= mean_doubt + 4 * UNIT * np.abs(want[0]))
-    assert np.all(np.abs(got[1] - want[1]) <= 2 * spread_doubt)
-    assert np.all(spread_doubt <= 1e-10 * (want[1] + total))
+    mean_rounding, spread_rounding = native.moment_rounding(*got, total, n)
+    assert np.all(np.abs(got[0] - want[0]) <= mean_rounding + 4 * UNIT * np.abs(want[0]))
+    assert np.all(np.abs(got[1] - want[1]) <= 2 * spread_rounding)
+    assert np.all(spread_rounding <= 1e-10 * (want[1] + total))
 
 
 def test_a_first_row_far_from_the_others_costs_spreads_no_digits(native):
@@ -35,8 +35,8 @@ def test_a_first_row_far_from_the_others_costs_spreads_no_digits(native):
     s = np.ones(500)
     s[0] = 0.0  # seen, and of no weight
     mean, spread, about = native.column_spreads(X, X[:, :0], s, 499.0)
-    doubt, _ = native.spread_doubts(mean, spread, about, 499.0, 500)
-    assert np.all(np.abs(mean - X[1:].mean(axis=0)) <= doubt)
+    rounding_error, _ = native.moment_rounding(mean, spread, about, 499.0, 500)
+    assert np.all(np.abs(mean - X[1:].mean(axis=0)) <= rounding_error)
     assert np.allclose(spread, ((X[1:] - X[1:].mean(axis=0)) ** 2).sum(axis=0), rtol=1e-12)
 
 
@@ -79,7 +79,7 @@ def test_wrong_shapes_are_refused(native):
         lambda: native.typical_row(X, X[:3], None, 1),
         lambda: native.typical_row(X, X, None, 0),
         lambda: native.column_spreads(X, X[:3], None, 4.0),
-        lambda: native.spread_doubts(np.zeros(2), np.zeros(3), np.zeros(2), 4.0, 4),
+        lambda: native.moment_rounding(np.zeros(2), np.zeros(3), np.zeros(2), 4.0, 4),
         lambda: native.centre_moments(4.0, None, np.zeros(2), np.zeros((3, 3))),
     ):
         with pytest.raises(ValueError, match="must"):

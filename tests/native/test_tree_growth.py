@@ -24,13 +24,13 @@ def steep(rng, n, k):
 def test_classes_share_a_pass_and_no_bit_changes(native, k):
     rng = np.random.default_rng(k)
     n, p = 70_000, 10  # enough rows for several threads to add up parts of them
-    X, slope, bend = columns(rng, n, p), steep(rng, n, k), rng.uniform(0.1, 0.3, (n, k))
+    X, slope, curvature = columns(rng, n, p), steep(rng, n, k), rng.uniform(0.1, 0.3, (n, k))
     table = native.rank_table(X, None, 255, "bins")
     rule, free = (8, ANY, 20, 0.5, 0.1, p, 7), (None, None, [])
     before = rng.standard_normal((n, k))
 
     def grown(first, last, seed):
-        parts = (np.ascontiguousarray(part[:, first:last]).reshape(-1) for part in (slope, bend, before))
+        parts = (np.ascontiguousarray(part[:, first:last]).reshape(-1) for part in (slope, curvature, before))
         own, curved, scores = parts
         rows = (own, curved, None, None)
         return native.grow_boosted(table, last - first, rows, scores, (*rule[:-1], seed), *free)
@@ -51,18 +51,25 @@ def test_root_sums_of_classes_are_those_of_all_rows(native, k):
     """Stumps: both leaves hold the Newton step of their rows, by another way of adding up."""
     rng = np.random.default_rng(k)
     n, p = 3000, 9
-    X, slope, bend = columns(rng, n, p), rng.standard_normal((n, k)), rng.uniform(0.1, 0.3, (n, k))
+    X, slope, curvature = columns(rng, n, p), rng.standard_normal((n, k)), rng.uniform(0.1, 0.3, (n, k))
     slope += X[:, :1] * np.linspace(-1, 1, k)
     table = native.rank_table(X, None, 255, "bins")
     trees, _ = native.grow_boosted(
-        table, k, (slope.reshape(-1), bend.reshape(-1), None, None), None, (2, ANY, 20, 0.0, 1.0, p, 7), None, None, []
+        table,
+        k,
+        (slope.reshape(-1), curvature.reshape(-1), None, None),
+        None,
+        (2, ANY, 20, 0.0, 1.0, p, 7),
+        None,
+        None,
+        [],
     )
     for c, (feature, threshold, missing_left, values, weight, *_, leaf) in enumerate(trees):
         x = X[:, feature[0]]
         left = np.where(np.isnan(x), missing_left[0] == 1, x <= threshold[0])
         np.testing.assert_array_equal(leaf, np.where(left, 0, 1))
         np.testing.assert_array_equal(weight, [left.sum(), (~left).sum()])
-        want = [-slope[side, c].sum() / bend[side, c].sum() for side in (left, ~left)]
+        want = [-slope[side, c].sum() / curvature[side, c].sum() for side in (left, ~left)]
         np.testing.assert_allclose(values, want, rtol=1e-12)
 
 

@@ -304,9 +304,9 @@ def test_an_interpolant_is_as_close_as_the_theorem_says(pieces: int) -> None:
 
     knots = np.linspace(0, 1, pieces + 1)
     slopes = np.diff(wave(knots)) * pieces
-    bends = np.diff(slopes, prepend=0.0)
+    changes = np.diff(slopes, prepend=0.0)
     model = made((1, pieces, 1), "relu")
-    with_layers(model, [np.ones((1, pieces)), bends[:, None]], [-knots[:-1], [wave(0.0)]])
+    with_layers(model, [np.ones((1, pieces)), changes[:, None]], [-knots[:-1], [wave(0.0)]])
     t = np.linspace(0, 1, 4001)
     assert np.abs(model.predict(t[:, None]) - wave(t)).max() <= 7.5 / (2 * pieces)
 

@@ -31,11 +31,11 @@ POSITIVE = np.abs(X) + 0.1
 def objective(x, power, method):
     """Minus the log-likelihood a row, from its definition."""
     if method == "box-cox":
-        bent = np.log(x) if power == 0 else (x**power - 1) / power
-        return 0.5 * np.log(np.var(bent)) - power * np.mean(np.log(x))
+        powered = np.log(x) if power == 0 else (x**power - 1) / power
+        return 0.5 * np.log(np.var(powered)) - power * np.mean(np.log(x))
     sizes = 1 + np.abs(x)
-    bent = np.where(x >= 0, (sizes**power - 1) / power, -(sizes ** (2 - power) - 1) / (2 - power))
-    return 0.5 * np.log(np.var(bent)) - power * np.mean(np.sign(x) * np.log(sizes))
+    powered = np.where(x >= 0, (sizes**power - 1) / power, -(sizes ** (2 - power) - 1) / (2 - power))
+    return 0.5 * np.log(np.var(powered)) - power * np.mean(np.sign(x) * np.log(sizes))
 
 
 @pytest.mark.parametrize("method", ["yeo-johnson", "box-cox"])
@@ -90,10 +90,10 @@ def test_digits_of_numbers_far_from_one_are_kept():
     x = RNG.gamma(3.0, size=500)
     for offset in (1e3, 1e6):
         far = PowerTransformer(standardize=False).fit((offset + x)[:, np.newaxis])
-        bent = far.transform((offset + x)[:, np.newaxis])[:, 0]
-        assert len(np.unique(bent)) > 400  # scikit-learn's power leaves them all equal
+        powered = far.transform((offset + x)[:, np.newaxis])[:, 0]
+        assert len(np.unique(powered)) > 400  # scikit-learn's power leaves them all equal
         order = np.argsort(x)
-        assert (np.diff(bent[order]) >= 0).all()
+        assert (np.diff(powered[order]) >= 0).all()
 
 
 def test_weight_two_is_a_row_twice():

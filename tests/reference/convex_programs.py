@@ -352,13 +352,13 @@ def polished(said: Said, w: Any, b: Any) -> tuple[Any, Any]:
     for _ in range(12):
         with np.errstate(over="ignore"):
             t = problem.scores(w, b)
-            slope, bend = loss.slope(t), loss.curvature(t)
+            slope, curvature = loss.slope(t), loss.curvature(t)
         own = np.append(penalty.slope(w)[free], [0.0] * problem.free_intercept)
         curve = np.append(np.broadcast_to(penalty.curvature(w), w.shape)[free], [0.0] * problem.free_intercept)
         g = A.T @ (problem.share * slope) + own
         squares = np.sum(problem.share[:, None] * A**2, axis=0)
         size = np.sqrt(np.where(squares > 0, squares, 1.0))
-        H = (A / size).T @ ((problem.share * bend)[:, None] * A / size) + np.diag(curve / size**2)
+        H = (A / size).T @ ((problem.share * curvature)[:, None] * A / size) + np.diag(curve / size**2)
         if not (np.all(np.isfinite(H)) and np.all(np.isfinite(g))):
             break
         d = np.linalg.lstsq(H, g / size, rcond=1e-13)[0] / size

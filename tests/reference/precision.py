@@ -16,9 +16,9 @@ def precision_descent(S, T, W, alpha, sweeps):
             if i == j:
                 step = -slope / W[i, i] ** 2
             else:
-                bend = W[i, j] ** 2 + W[i, i] * W[j, j]
-                there = T[i, j] + D[i, j] - slope / bend
-                step = np.sign(there) * max(abs(there) - alpha / bend, 0) - T[i, j] - D[i, j]
+                curvature = W[i, j] ** 2 + W[i, i] * W[j, j]
+                there = T[i, j] + D[i, j] - slope / curvature
+                step = np.sign(there) * max(abs(there) - alpha / curvature, 0) - T[i, j] - D[i, j]
             D[i, j] += step
             D[j, i] = D[i, j]
             moved, size = moved + abs(step), size + abs(D[i, j])

@@ -16,10 +16,10 @@ def words(monkeypatch):
     sys.modules.pop("words", None)
 
 
-def test_documentation_uses_standard_terms(words):
+def test_documentation_docstrings_and_messages_use_standard_terms(words):
     faults = [
         (str(path.relative_to(ROOT)), first + line - 1, phrase)
-        for path, first, text in words.texts(source=False)
+        for path, first, text in words.texts()
         for line, phrase, _ in words.faults(text)
     ]
     assert faults == []
@@ -51,3 +51,21 @@ def test_public_docstrings_and_messages_can_be_checked(words):
     )
     assert [text for _, text in words.docstrings(module)] == ["Door.", "A near row."]
     assert [text for _, text in words.messages(module)] == ["a plane "]
+
+
+def test_source_uses_standard_names(words):
+    assert [(str(path.relative_to(ROOT)), line, name) for path, line, name in words.misnamed()] == []
+
+
+def test_names_are_found_whole_and_between_underscores(words):
+    module = words.ast.parse(
+        "FEW = 1\nTOO_FEW = 2\ndef f(mean_doubt, *, bend=0):\n    x.swing = bends(doubt=1)\n    return bending, doubtless\n"
+    )
+    assert sorted(words.names(module)) == [
+        (1, "FEW"),
+        (3, "bend"),
+        (3, "doubt"),
+        (4, "bends"),
+        (4, "doubt"),
+        (4, "swing"),
+    ]

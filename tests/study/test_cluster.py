@@ -40,8 +40,8 @@ def found():
 
 def test_finds_the_groups_that_are_there(found):
     assert adjusted_rand_score(TRUTH, found.labels) == 1
-    assert found.model.sheet.output.method == "k-means, 3 clusters"
-    assert [one.kind for one in found.model.sheet.columns] == ["identifier", "number", "number", "category", "number"]
+    assert found.model.schema.output.method == "k-means, 3 clusters"
+    assert [one.kind for one in found.model.schema.columns] == ["identifier", "number", "number", "category", "number"]
     assert found.choice.best == 3
     assert all(vote >= 2 for vote in found.choice.votes.values())
     assert len(found.choice.reasons) == len(found.choice.votes)
@@ -85,7 +85,7 @@ def test_the_user_decides():
     np.testing.assert_allclose(sum(given[f"probability_{k}"] for k in (1, 2, 3)), 1.0)
     np.testing.assert_array_equal(given["cluster"], mixed.labels + 1)
     assert mixed.choice is None
-    assert cluster(table, k=2, method="medoids", budget="600s").model.sheet.output.method == "k-medoids, 2 clusters"
+    assert cluster(table, k=2, method="medoids", budget="600s").model.schema.output.method == "k-medoids, 2 clusters"
 
 
 def test_standardised_differences_by_hand():
@@ -123,8 +123,8 @@ def test_few_different_rows_and_gaps_are_no_obstacle():
 
 
 def test_clusters_under_other_names_are_rejected(found):
-    output = replace(found.model.sheet.output, labels=words_array(["7", "8", "9"]))
-    changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.sheet, output=output))
+    output = replace(found.model.schema.output, labels=words_array(["7", "8", "9"]))
+    changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.schema, output=output))
     with pytest.raises(CertificateError, match="numbered by their sizes"):
         changed.verify(blobs())
 

@@ -142,7 +142,7 @@ def test_numbers_whose_squares_overflow_are_left_out_or_refused():
         "y": [i % 5 + i for i in range(n)],
     }
     found = study.fit(table, "y", budget=2)
-    assert [(one.kind, "squares" in one.reason) for one in found.sheet.columns] == [
+    assert [(one.kind, "squares" in one.reason) for one in found.schema.columns] == [
         ("dropped", True),
         ("number", False),
     ]

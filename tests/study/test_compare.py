@@ -47,13 +47,13 @@ def test_every_declared_candidate_is_certified(target, monkeypatch):
     frame["wide"] = pd.cut(frame["price"], 3, labels=["a", "b", "c"]).astype(str)
     frame.loc[:5, "wide"] = ["a", "a", "b", "b", "c", "c"]
     frame = frame[["seller", "street", "size", target]]
-    sheet = study.fit(frame, target, budget=1).sheet
+    schema = study.fit(frame, target, budget=1).schema
     raw = read_table(frame)
-    X = encode(raw, sheet.columns)
-    y = encode_target(raw.column(target), sheet.target)[0]
+    X = encode(raw, schema.columns)
+    y = encode_target(raw.column(target), schema.target)[0]
     titles = []
-    for one in _recipes.candidates(sheet.target, sheet.columns):
-        model = _recipes.pipeline(one, sheet.columns, sheet.target, y, 25)
+    for one in _recipes.candidates(schema.target, schema.columns):
+        model = _recipes.pipeline(one, schema.columns, schema.target, y, 25)
         if one.is_of_trees:  # as many rounds as a test needs
             inner = model.steps[-1][1]
             inner = getattr(inner, "regressor", inner)
@@ -66,14 +66,14 @@ def test_every_declared_candidate_is_certified(target, monkeypatch):
 
 
 def test_many_names_and_whole_numbers_tell_their_mean_target(priced):
-    told = {one.name for one in priced.sheet.columns if one.repeats}
+    told = {one.name for one in priced.schema.columns if one.repeats}
     assert told == {"seller", "street"}
     assert priced.held_out.scores["R²"].lower > 0.4  # the size alone, whose gaps hide a ninth, tells 0.3
     assert priced.checked.is_accepted
 
 
 def test_predictions_stay_in_the_possible_range(priced):
-    low, high = priced.sheet.target.possible
+    low, high = priced.schema.target.possible
     assert low == 0
     new = prices(50, seed=1)
     new["size"] = [1e6, -1e6] * 25
@@ -81,7 +81,7 @@ def test_predictions_stay_in_the_possible_range(priced):
 
 
 def test_splines_stay_level_beyond_the_range_of_the_fit():
-    columns = study.fit(prices(), "price", budget=1).sheet
+    columns = study.fit(prices(), "price", budget=1).schema
     prepare = _recipes.preparation(columns.columns, columns.target, form="splines", most=25)
     frame = prices()
     X = encode(read_table(frame), columns.columns)
@@ -196,7 +196,7 @@ def test_a_nearly_perfect_score_is_questioned():
     frame["price"] = np.exp(rng.normal(size=300))
     frame["price_with_tax"] = 1.2 * frame["price"] + 0.001 * rng.normal(size=300)
     found = study.fit(frame, "price", budget=5)
-    told = " ".join(found.sheet.story.notes)
+    told = " ".join(found.schema.fit_record.notes)
     assert "one column alone, 'price_with_tax', nearly decides the target" in told
     assert "'price_with_tax' is called after the target" in told
 
@@ -209,15 +209,25 @@ def test_new_rows_that_differ_are_reported(priced):
     priced.model.predict(new)
     assert any("Column 'size' has shifted" in one and "below" in one for one in priced.model.notices)
     assert "study of 'price'" in repr(priced)
-    assert "<table>" in priced._repr_html_()
+    html = priced._repr_html_()
+    assert priced.winner.title in html
+    assert "rows kept aside until the final fit" in html
+    assert all(one.title in html for one in priced.comparison.latest[:3])
 
 
 def test_more_than_fifty_classes():
     rng = np.random.default_rng(6)
     place = np.repeat(np.arange(60), 6)
     frame = pd.DataFrame({"x": place + 0.1 * rng.normal(size=360), "place": [f"p{at}" for at in place]})
-    found = study.fit(frame, "place", budget=5)
-    assert len(found.sheet.target.labels) == 60
+
+    def few(task):
+        return [one for one in declared_candidates(task) if one.title == "multinomial regression, strength 0.001"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_recipes, "declared_candidates", few)
+        found = study.fit(frame, "place", budget=5)
+    assert found.winner.title.startswith("multinomial regression")
+    assert len(found.schema.target.labels) == 60
     assert found.held_out.scores["accuracy"].value > 0.02
 
 
@@ -240,7 +250,7 @@ def test_classes_that_are_numbers_come_back_as_numbers_and_are_checked():
     found = study.fit(frame, "grade", budget=3)
     assert found.model.predict(frame).dtype == np.int64
     with pytest.raises(ModelFileError, match="no number"):
-        replace(found.sheet.target, labels=np.array(["a", "2", "3"], object)).check()
+        replace(found.schema.target, labels=np.array(["a", "2", "3"], object)).check()
 
 
 def texts(n=400, seed=0):
@@ -257,12 +267,12 @@ def texts(n=400, seed=0):
 
 def test_words_of_texts_are_weighed_by_how_rare_they_are():
     found = study.fit(texts(), "liked", budget=3)
-    column = next(one for one in found.sheet.columns if one.name == "review")
+    column = next(one for one in found.schema.columns if one.name == "review")
     assert column.kind == "text"
     assert {"lovely", "awful", "lamp"} <= set(column.words)
     assert found.held_out.scores["accuracy"].lower > 0.9
-    prepare = _recipes.preparation(found.sheet.columns, found.sheet.target, form="linear", most=25)
-    X = encode(read_table(texts(50, seed=1)), found.sheet.columns)
+    prepare = _recipes.preparation(found.schema.columns, found.schema.target, form="linear", most=25)
+    X = encode(read_table(texts(50, seed=1)), found.schema.columns)
     weighed = prepare.fit(X, np.arange(50) % 2).transformers_[-1]
     assert weighed[0] == "words"
     made = weighed[1].transform(X[:, weighed[2]])
@@ -274,11 +284,11 @@ def test_words_of_texts_are_weighed_by_how_rare_they_are():
 def test_trees_look_at_the_words_that_tell_most(monkeypatch):
     monkeypatch.setattr(_recipes, "MOST_TREE_WORDS", 6)
     found = study.fit(texts(), "liked", budget=1)
-    X = encode(read_table(texts()), found.sheet.columns)
+    X = encode(read_table(texts()), found.schema.columns)
     y = (texts()["liked"] == "yes").to_numpy(float)
-    prepare = _recipes.preparation(found.sheet.columns, found.sheet.target, form="trees", most=25).fit(X, y)
+    prepare = _recipes.preparation(found.schema.columns, found.schema.target, form="trees", most=25).fit(X, y)
     _, chooser, places = next(part for part in prepare.transformers_ if part[0] == "words")
-    words = next(one for one in found.sheet.columns if one.name == "review").words
+    words = next(one for one in found.schema.columns if one.name == "review").words
     chosen = {words[places[at] - 2] for at in np.flatnonzero(chooser.get_support())}
     assert chosen == {"lovely", "superb", "great", "awful", "broken", "poor"}
 
@@ -289,7 +299,7 @@ def test_target_means_of_whole_numbers_are_candidates_of_their_own():
     frame = pd.DataFrame({"amount": rng.integers(0, 60, 900), "word": rng.choice([f"w{i}" for i in range(60)], 900)})
     frame["y"] = frame["amount"] + rng.normal(size=900)
     found = study.fit(frame, "y", budget=1)
-    columns, target = found.sheet.columns, found.sheet.target
+    columns, target = found.schema.columns, found.schema.target
     assert [one.repeats for one in columns] == [True, True]
     X, y = encode(read_table(frame), columns), frame["y"].to_numpy()
     for form, means in (("trees", 1), ("trees and means", 2)):
@@ -324,14 +334,19 @@ def test_rare_classes_get_weights_and_costs_a_threshold(tmp_path):
     found = study.fit(frame, "case", budget=3, costs=(1.0, 9.0))
     titles = [one.title for one in found.comparison.entries]
     assert any(one.startswith("calibrated class-weighted logistic regression") for one in titles)
-    assert found.sheet.target.threshold == pytest.approx(0.1)
+    assert found.schema.target.threshold == pytest.approx(0.1)
     shares = found.model.predict_proba(frame)[:, 1]
     np.testing.assert_array_equal(found.model.predict(frame) == "yes", shares >= 0.1)
     np.testing.assert_array_equal(found.held_out.predicted == 1, found.held_out.shares[:, 1] >= 0.1)
+    truth, called = found.held_out.actual == 1, found.held_out.predicted == 1
+    cost = np.mean(1.0 * (called & ~truth) + 9.0 * (truth & ~called))
+    assert found.held_out.scores["cost a row"].value == pytest.approx(cost)
+    assert found.held_out.baseline["cost a row"].value == pytest.approx(min(np.mean(~truth), 9.0 * np.mean(truth)))
+    assert found.schema.fit_record.scores["cost a row"] == pytest.approx(cost)
     found.model.save(tmp_path / "model.qed")
-    assert study.load(tmp_path / "model.qed").sheet.target.threshold == pytest.approx(0.1)
+    assert study.load(tmp_path / "model.qed").schema.target.threshold == pytest.approx(0.1)
     # no class is rare: weights are not tried
-    even = _recipes.candidates(found.sheet.target, found.sheet.columns, np.arange(100) % 2)
+    even = _recipes.candidates(found.schema.target, found.schema.columns, np.arange(100) % 2)
     assert not any("class-weighted" in one.title for one in even)
     with pytest.raises(InvalidParameter, match="Costs must be"):
         study.fit(frame, "case", costs=(0.0, 0.0))

@@ -32,13 +32,13 @@ TARGETS = {
 
 def prepared(task):
     raw = read_table({**COLUMNS, "y": TARGETS[task]})
-    sheet, rows, y = understood(raw, "y", None, {}, (), 0, "", "", Clock(60.0))
-    return sheet, encode(rows, sheet.columns), y
+    schema, rows, y = understood(raw, "y", None, {}, (), 0, "", "", Clock(60.0))
+    return schema, encode(rows, schema.columns), y
 
 
-def winners(sheet):
+def winners(schema):
     """One candidate of each way to prepare columns, and an average of two models."""
-    found = {one.preparation: one for one in candidates(sheet.target, sheet.columns)}
+    found = {one.preparation: one for one in candidates(schema.target, schema.columns)}
     kinds = [found["linear"], found["splines"], found["trees"]]
     average = type(kinds[0])("average", "", kinds[0].make, parts=((kinds[0], 0.5), (kinds[2], 0.5)))
     return [*kinds, average]
@@ -46,11 +46,11 @@ def winners(sheet):
 
 @pytest.mark.parametrize("task", TARGETS)
 def test_contributions_add_up_in_the_columns_of_the_table(task):
-    sheet, rows, y = prepared(task)
-    for candidate in winners(sheet):
-        model = pipeline(candidate, sheet.columns, sheet.target, y, 20).fit(rows[:90], y[:90])
+    schema, rows, y = prepared(task)
+    for candidate in winners(schema):
+        model = pipeline(candidate, schema.columns, schema.target, y, 20).fit(rows[:90], y[:90])
         found = contributions(
-            model, rows[90:], rows[:90], sheet.columns, sheet.target, clock=Clock(np.inf), seed=0
+            model, rows[90:], rows[:90], schema.columns, schema.target, clock=Clock(np.inf), seed=0
         ).explanation
         assert found.feature_names == tuple(COLUMNS)
         assert found.certificate.reached
@@ -59,14 +59,14 @@ def test_contributions_add_up_in_the_columns_of_the_table(task):
         )
         sizes = found.importance().reshape(4, -1).mean(axis=1)
         assert sizes.argmax() == 0  # the size decides most
-        assert set(found.output_names) <= set(sheet.target.labels) | {"y"}
+        assert set(found.output_names) <= set(schema.target.labels) | {"y"}
 
 
 def test_few_permutations_state_their_standard_error():
-    sheet, rows, y = prepared("regression")
-    model = pipeline(winners(sheet)[-1], sheet.columns, sheet.target, y, 20).fit(rows, y)
+    schema, rows, y = prepared("regression")
+    model = pipeline(winners(schema)[-1], schema.columns, schema.target, y, 20).fit(rows, y)
     few, all_of_them = (
-        explained(model, rows[:4], rows[:20], sheet.columns, sheet.target, seed=0, pairs=pairs) for pairs in (2, 16)
+        explained(model, rows[:4], rows[:20], schema.columns, schema.target, seed=0, pairs=pairs) for pairs in (2, 16)
     )
     assert few.certificate.method == "permutations"
     assert few.certificate.standard_error > 0
@@ -76,24 +76,26 @@ def test_few_permutations_state_their_standard_error():
 
 
 def test_a_constant_gets_nothing_from_any_column():
-    sheet, rows, y = prepared("regression")
-    model = pipeline(constant(sheet.target), sheet.columns, sheet.target, y, 20).fit(rows, y)
-    found = contributions(model, rows[:12], rows, sheet.columns, sheet.target, clock=Clock(np.inf), seed=0).explanation
+    schema, rows, y = prepared("regression")
+    model = pipeline(constant(schema.target), schema.columns, schema.target, y, 20).fit(rows, y)
+    found = contributions(
+        model, rows[:12], rows, schema.columns, schema.target, clock=Clock(np.inf), seed=0
+    ).explanation
     np.testing.assert_allclose(found.values, 0, atol=1e-10)
 
 
 def test_time_that_is_too_short_is_said():
-    sheet, rows, y = prepared("regression")
-    model = pipeline(winners(sheet)[0], sheet.columns, sheet.target, y, 20).fit(rows, y)
+    schema, rows, y = prepared("regression")
+    model = pipeline(winners(schema)[0], schema.columns, schema.target, y, 20).fit(rows, y)
     for seconds in (0.0, 1e-9):
-        found = contributions(model, rows, rows, sheet.columns, sheet.target, clock=Clock(seconds), seed=0)
+        found = contributions(model, rows, rows, schema.columns, schema.target, clock=Clock(seconds), seed=0)
         assert found.explanation is None
         assert "too short" in found.words
 
 
 def test_the_model_explains_rows_of_a_table():
-    sheet, rows, y = prepared("regression")
-    model = TableModel(pipeline(winners(sheet)[0], sheet.columns, sheet.target, y, 20).fit(rows, y), sheet)
+    schema, rows, y = prepared("regression")
+    model = TableModel(pipeline(winners(schema)[0], schema.columns, schema.target, y, 20).fit(rows, y), schema)
     found = model.explain(COLUMNS, rows=5)
     np.testing.assert_allclose(found.predictions, model.predict(COLUMNS)[:5])
     one = {name: values[:1] for name, values in COLUMNS.items()}
@@ -105,8 +107,8 @@ def test_the_model_explains_rows_of_a_table():
 
 
 def test_entries_read_as_in_the_table():
-    sheet, rows, _ = prepared("regression")
-    size, sometimes, kind, day = sheet.columns
+    schema, rows, _ = prepared("regression")
+    size, sometimes, kind, day = schema.columns
     assert entry_of(size, 0.1234567) == "0.12346"
     assert entry_of(sometimes, np.nan) == "missing"
     assert entry_of(kind, rows[0, 2]) == KIND[0]

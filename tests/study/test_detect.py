@@ -107,7 +107,7 @@ def test_rows_beyond_the_fit_are_scored_too(monkeypatch):
     monkeypatch.setattr(_detect, "MOST_FITTED", 100)
     monkeypatch.setattr(_detect, "BLOCK_ROWS", 30)
     found = detect(table(), method="neighbors", rate=0.02, budget="600s")
-    assert found.model.sheet.story.rows_fitted == 100
+    assert found.model.schema.fit_record.rows_fitted == 100
     assert len(found.scores) == N
     assert 7 in {one.row for one in found.anomalies}
     beyond = found.scored[100:]
@@ -116,7 +116,7 @@ def test_rows_beyond_the_fit_are_scored_too(monkeypatch):
 
 
 def test_a_changed_threshold_is_rejected(found):
-    output = replace(found.model.sheet.output, threshold=0.9 * found.model.sheet.output.threshold)
-    changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.sheet, output=output))
+    output = replace(found.model.schema.output, threshold=0.9 * found.model.schema.output.threshold)
+    changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.schema, output=output))
     with pytest.raises(CertificateError, match="threshold"):
         changed.verify(table())

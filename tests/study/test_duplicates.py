@@ -56,6 +56,6 @@ def test_a_study_keeps_copies_on_one_side_and_says_so():
     # nothing to learn but the rows themselves, three times each: whoever sees a twin knows the answer
     frame = pd.concat([frame.assign(y=np.random.default_rng(5).normal(size=60))] * 3, ignore_index=True)
     found = study.fit(frame, "y", budget=5)
-    assert any(note.startswith("120 rows are copies") for note in found.sheet.story.notes)
+    assert any(note.startswith("120 rows are copies") for note in found.schema.fit_record.notes)
     assert found.held_out.scores["R²"].value < 0.3
     assert found.model.verify(frame).holds

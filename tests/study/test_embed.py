@@ -32,7 +32,7 @@ def test_principal_components_are_those_of_the_library(found):
     np.testing.assert_allclose(found.points, from_model[found.embedded], atol=1e-12)
     assert found.table["row"].tolist() == list(range(1, N + 1))
     np.testing.assert_allclose(found.table["x"], from_model[:, 0], atol=1e-12)
-    assert next(one for one in found.model.sheet.columns if one.name == "kind").kind == "dropped"
+    assert next(one for one in found.model.schema.columns if one.name == "kind").kind == "dropped"
     assert {one.name for one in found.methods} == {"pca", "umap", "tsne"}
     assert 0.5 < found.trustworthiness <= 1
     assert found.checked.is_accepted
@@ -52,11 +52,11 @@ def test_new_rows_and_files(found, tmp_path):
 
 def test_chooses_between_two_and_says_why():
     found = embed(table(), budget="600s")
-    assert found.model.sheet.output.method in ("principal components", "UMAP")
+    assert found.model.schema.output.method in ("principal components", "UMAP")
     assert "trustworthiness" in found.reason
     by_name = {one.name: one for one in found.methods}
     better = by_name["umap"].faithfulness > by_name["pca"].faithfulness + 0.02
-    assert (found.model.sheet.output.method == "UMAP") is better
+    assert (found.model.schema.output.method == "UMAP") is better
 
 
 def test_t_sne_has_no_place_for_new_rows():

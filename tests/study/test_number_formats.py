@@ -1,4 +1,4 @@
-"""How numbers and dates are written: what is understood, what is in doubt, and that new rows are read as those of the fit."""
+"""How numbers and dates are written: what is understood, what is in ambiguity, and that new rows are read as those of the fit."""
 
 import numpy as np
 import pandas as pd
@@ -39,12 +39,12 @@ def test_what_is_no_number_stays_none():
     assert of_text("x", ["$3", "€4"] * 30).kind == "word"
 
 
-def test_a_doubt_is_said_and_can_be_settled():
-    assert "read as 1234" in numbers_of(["1,234", "2,500"]).doubt
+def test_an_ambiguity_is_said_and_can_be_settled():
+    assert "read as 1234" in numbers_of(["1,234", "2,500"]).ambiguity
     assert numbers_of(["1,234"], "decimal comma").values.tolist() == [1.234]
-    assert not numbers_of(["1,234", "1,234,567"]).doubt
-    assert "the month first" in moments_of(["3/4/2024", "5/6/2024"]).doubt
-    assert not moments_of(["3/4/2024", "25/6/2024"]).doubt
+    assert not numbers_of(["1,234", "1,234,567"]).ambiguity
+    assert "the month first" in moments_of(["3/4/2024", "5/6/2024"]).ambiguity
+    assert not moments_of(["3/4/2024", "25/6/2024"]).ambiguity
 
 
 def test_dates_in_their_dresses():
@@ -84,13 +84,13 @@ def dressed():
 def test_the_model_remembers_how_its_columns_are_written(dressed, tmp_path):
     frame, price, rate = dressed
     found = study.fit(frame, "y", budget=5)
-    kinds = {one.name: (one.kind, one.form, one.unit) for one in found.sheet.columns}
+    kinds = {one.name: (one.kind, one.form, one.unit) for one in found.schema.columns}
     assert kinds == {
         "price": ("number", "$; decimal point", "$"),
         "rate": ("number", "%", "%"),
         "when": ("date", "month first", ""),
     }
-    assert any("--types when=day-first" in note for note in found.sheet.story.notes)
+    assert any("--types when=day-first" in note for note in found.schema.fit_record.notes)
     found.model.save(tmp_path / "m.qed")
     model = study.load(tmp_path / "m.qed")
     plain = frame.assign(price=price, rate=[f"{one}%" for one in rate])
@@ -107,17 +107,17 @@ def test_the_model_remembers_how_its_columns_are_written(dressed, tmp_path):
 def test_the_user_says_how_a_column_is_written(dressed):
     frame = dressed[0]
     found = study.fit(frame, "y", budget=5, types={"when": "day-first"})
-    assert {one.name: one.form for one in found.sheet.columns}["when"] == "day first"
-    assert not any("day-first" in note for note in found.sheet.story.notes)
+    assert {one.name: one.form for one in found.schema.columns}["when"] == "day first"
+    assert not any("day-first" in note for note in found.schema.fit_record.notes)
     assert found.model.verify(frame).holds
     with pytest.raises(InvalidParameter, match="cannot be read so"):
         study.fit(frame, "y", budget=5, types={"price": "day-first"})
 
 
-def test_money_and_three_digits_settle_the_doubt():
-    assert not numbers_of(["£1,234", "£2,500"]).doubt
-    assert not numbers_of(["1,234", "950"]).doubt
-    assert numbers_of(["€1,234", "€2,500"]).doubt
+def test_money_and_three_digits_settle_the_ambiguity():
+    assert not numbers_of(["£1,234", "£2,500"]).ambiguity
+    assert not numbers_of(["1,234", "950"]).ambiguity
+    assert numbers_of(["€1,234", "€2,500"]).ambiguity
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_a_model_of_a_table_on_a_server(server, tmp_path, capsys):
     said = pa.parquet.read_table(out)
     assert said.column("whole").to_pylist() == list(range(200))
     assert np.corrcoef(said.column("prediction"), np.sqrt(np.arange(200)))[0, 1] > 0.95
-    assert "postgresql://" in study.load(model).sheet.story.source
+    assert "postgresql://" in study.load(model).schema.fit_record.source
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ class Bench:
         frame = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
         frame["y"] = frame["a"] - frame["b"] + 0.3 * rng.normal(size=400)
         raw = read_table(frame)
-        sheet, rows, y = understood(raw, "y", None, {}, (), 0, "", "", self.clock)
-        self.data = Rows(encode(rows, sheet.columns), y, sheet.columns, sheet.target, 25)
+        schema, rows, y = understood(raw, "y", None, {}, (), 0, "", "", self.clock)
+        self.data = Rows(encode(rows, schema.columns), y, schema.columns, schema.target, 25)
         self.found = Comparison([], [], [])
 
     def candidate(self, family, seconds, alpha, **options):
@@ -86,6 +86,6 @@ def test_where_time_is_short_the_model_that_was_judged_is_shipped(monkeypatch):
     rooms = iter([120, 100])  # rows that the two fits have time for
     monkeypatch.setattr(_fit._Work, "_affordable", lambda *_: next(rooms))
     found = study.fit(frame, "y", budget=5)
-    assert found.sheet.story.rows_fitted == 120
-    assert any("120 of 300 rows: the time allows no more" in note for note in found.sheet.story.notes)
-    assert not any("judgement is about" in note for note in found.sheet.story.notes)
+    assert found.schema.fit_record.rows_fitted == 120
+    assert any("120 of 300 rows: the time allows no more" in note for note in found.schema.fit_record.notes)
+    assert not any("judgement is about" in note for note in found.schema.fit_record.notes)

@@ -43,7 +43,7 @@ def no_small_tables(monkeypatch):
 def test_planes_are_those_that_are_found_one_by_one(model, is_sparse, monkeypatch):
     X, y, weight = rows(model)
     if is_sparse:
-        monkeypatch.setattr(_learn_convex, "FEW", 0)  # few entries would be treated as an array
+        monkeypatch.setattr(_learn_convex, "MAX_CHEAP_ENTRIES", 0)  # few entries would be treated as an array
         X = csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
     together = qed.clone(model).fit(X, y, weight)
     assert together.certificate_.reached

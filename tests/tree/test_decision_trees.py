@@ -125,9 +125,9 @@ def test_the_first_split_is_the_best_of_all_midpoints(kind):
         assert (model.tree_.feature[0], model.tree_.threshold[0]) == (j, t)
         np.testing.assert_allclose(model.certificate_.objective, least, atol=1e-12)
         # a monotone transform of the columns moves thresholds, and no row
-        bent = DecisionTreeClassifier(criterion=kind).fit(np.exp(table) - 7, y)
+        curved = DecisionTreeClassifier(criterion=kind).fit(np.exp(table) - 7, y)
         np.testing.assert_array_equal(
-            bent.apply(np.exp(table) - 7), DecisionTreeClassifier(criterion=kind).fit(table, y).apply(table)
+            curved.apply(np.exp(table) - 7), DecisionTreeClassifier(criterion=kind).fit(table, y).apply(table)
         )
 
 

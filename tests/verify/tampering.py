@@ -35,13 +35,16 @@ TOLD = ("get_feature_names_out", "get_support", "get_covariance", "get_depth", "
 # Numbers of a certificate that bound something: a larger one (of ``lower`` and ``bound`` of clusters a smaller one) is a weaker
 # statement, which is true as well; whether a tighter one is true, the checker decides by its own computation.
 BOUNDS = frozenset(
-    {"gap", "rounding", "radius", "backward_error", "orthogonality", "variance_error", "lower", "bound", "drift", "low", "high",
-     "weight_doubt", "mean_doubt", "spread_doubt", "gradient", "largest", "difference", "confidence", "curvature", "margins"}
+    {"gap", "rounding", "radius", "backward_error", "orthogonality", "variance_error", "lower", "bound", "drift", "low",
+     "high", "weight_rounding", "mean_rounding", "spread_rounding", "gradient", "largest", "difference", "confidence", "curvature",
+     "margins"}
 )  # fmt: skip
 # How a fit went, and dual points, which help to prove a claim and are no claim.
 TELLING = frozenset(
     {"trace", "evaluations", "nodes", "passes", "directions", "checked", "condition", "outcome", "dual"}
 )
+# What earlier files do not say: a fingerprint without them is held to less, and a likelihood is not decomposed.
+UNSAID = frozenset({"mean_rounding", "spread_rounding", "decomposition"})
 # Attributes that classes were once recognised by: a class that does not declare them must not be judged by them.
 FOREIGN = (
     "alpha_", "C_", "l1_ratio_", "ridge_", "steps_", "estimators_", "transformers_", "code_book_", "t_", "scaler_", "encodings_",
@@ -401,13 +404,17 @@ def _is_rounding(subject: Subject, change: Change, before: Any) -> bool:
     """Tell whether a number that the checker computes itself was moved by no more than the rounding of that computation.
 
     These are the objective and, of an ascent, what the next step gains (a difference of two objectives) and how far it goes, which
-    is stated in units of the deviations of the parameters and computed to nine digits.
+    is stated in units of the deviations of the parameters and computed to nine digits. Parts of a likelihood are differences of
+    up to four sums.
     """
-    if change.path[:-1] != (("attribute", "certificate_"),) or not isinstance(change.value, float):
+    owner = change.path[:-1]
+    is_part = owner == (("attribute", "certificate_"), ("attribute", "decomposition"))
+    if not (is_part or owner == (("attribute", "certificate_"),)) or not isinstance(change.value, float):
         return False
     data, name = subject.data, change.path[-1][1]
     rounding = getattr(qed.verify(subject.model, data.X, data.y, data.weight), "rounding", 0.0)
     allowed = {"objective": rounding, "gain": 4 * rounding, "displacement": 1e-8}.get(name, -1.0)
+    allowed = 8 * rounding if is_part else allowed
     return bool(abs(change.value - before) <= allowed)
 
 
@@ -481,7 +488,7 @@ def _is_weaker(change: Change, before: Any) -> bool:  # noqa: PLR0911  one line 
         )
     if not names:
         return False
-    if TELLING.intersection(names):
+    if TELLING.intersection(names) or (change.value is None and names[-1] in UNSAID):
         return True
     if names[-1] == "is_greedy":  # of a tree that is limited or drawn less is claimed
         return change.value is False
@@ -491,8 +498,6 @@ def _is_weaker(change: Change, before: Any) -> bool:  # noqa: PLR0911  one line 
         return bool(isinstance(change.value, float) and np.isfinite(change.value) and change.value <= before)
     if not BOUNDS.intersection(names):
         return False
-    if change.value is None and names[-1] in ("mean_doubt", "spread_doubt"):
-        return True  # a fingerprint that does not say is held to less
     try:
         numbers = np.asarray(change.value, dtype=float)
     except (TypeError, ValueError):

@@ -260,7 +260,7 @@ def test_f2_constant_columns_whose_squares_vanish_are_refused_by_every_model(mod
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_f3_an_objective_that_is_forgotten_down_to_rounding_is_in_doubt():
+def test_f3_an_objective_that_is_forgotten_down_to_rounding_is_not_known():
     judged = list(least_squares.cases(900001307))
     assert any(one.what == "objective" and "forgetting" in one.model for one in judged)
     assert not [one for one in judged if one.is_false]

@@ -143,7 +143,7 @@ def test_large_tables_are_judged_alike(template, kind, monkeypatch):
 
 @models
 def test_many_coefficients_are_solved_without_writing_equations_down(template, kind, monkeypatch):
-    monkeypatch.setattr("qed.verify._search.LARGEST", 2)
+    monkeypatch.setattr("qed.verify._search.MAX_DENSE_UNKNOWNS", 2)
     model = within(fitted_model(template, kind, s), kind, s, share=1e-5)
     assert verified(model, X, targets[kind], s).holds
 

@@ -174,10 +174,10 @@ def test_what_forgetting_leaves_is_recognised_down_to_one_row(seed):
             qed.verify(model, *data)
 
 
-def test_a_fingerprint_that_doubts_everything_is_believed_up_to_a_millionth(model):
+def test_a_fingerprint_that_claims_unbounded_rounding_is_believed_up_to_a_millionth(model):
     certificate = model.certificate_
     boundless = np.full(5, 1e300)
-    forged = replace(certificate.fingerprint, weight_doubt=1e300, mean_doubt=boundless, spread_doubt=boundless)
+    forged = replace(certificate.fingerprint, weight_rounding=1e300, mean_rounding=boundless, spread_rounding=boundless)
     model.certificate_ = replace(certificate, fingerprint=forged)
     assert qed.verify(model, X, y, s).holds
     for other in ((X + 1e-4, y, s), (X, y * 1.00001, s), (X, y, s * 1.00001), (X[::-1], y, s)):
@@ -204,7 +204,9 @@ def test_sparse_and_wide_fits_are_recognised(shape, intercept):
     target = noise.normal(size=shape[0]) + 1e5
     for data in (table, table.toarray()):
         fit = Ridge(fit_intercept=intercept).fit(data, target)
-        assert np.all(fit.certificate_.fingerprint.mean_doubt < 1e-10 * (1 + np.abs(fit.certificate_.fingerprint.mean)))
+        assert np.all(
+            fit.certificate_.fingerprint.mean_rounding < 1e-10 * (1 + np.abs(fit.certificate_.fingerprint.mean))
+        )
         assert qed.verify(fit, data, target).holds
         with pytest.raises(qed.CertificateError, match="differ in target 0"):
             qed.verify(fit, data, target + 1e-7)
@@ -214,7 +216,7 @@ def test_a_fingerprint_of_an_old_file_is_compared_as_it_was(model):
     known = model.certificate_.fingerprint
     old = type(known)(known.rows, known.weight, known.mean, known.spread)
     model.certificate_ = replace(model.certificate_, fingerprint=old)
-    assert old.mean_doubt is None
+    assert old.mean_rounding is None
     assert qed.verify(model, X, y, s).holds
     with pytest.raises(qed.CertificateError, match="not the data"):
         qed.verify(model, X + 1e-6, y, s)
@@ -223,14 +225,14 @@ def test_a_fingerprint_of_an_old_file_is_compared_as_it_was(model):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"mean_doubt": np.zeros(4)},
-        {"spread_doubt": np.full(5, -1.0)},
-        {"mean_doubt": np.full(5, np.nan)},
-        {"weight_doubt": -1.0},
+        {"mean_rounding": np.zeros(4)},
+        {"spread_rounding": np.full(5, -1.0)},
+        {"mean_rounding": np.full(5, np.nan)},
+        {"weight_rounding": -1.0},
     ],
     ids=repr,
 )
-def test_a_doubt_that_makes_no_sense_is_refused_by_the_loader(wrong):
+def test_a_rounding_that_makes_no_sense_is_refused_by_the_loader(wrong):
     fit = LinearRegression().fit(X, y)
     with pytest.raises(qed.core.ModelFileError, match="fingerprint is malformed"):
         replace(fit.certificate_.fingerprint, **wrong).check()

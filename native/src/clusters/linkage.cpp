@@ -15,7 +15,7 @@
 namespace qed {
 namespace {
 
-constexpr Index kChunkOctets = 1024;  // octets of a block of work: a few tens of microseconds
+constexpr Index kChunkNumbers = 1 << 16;  // of a block of work: a few tens of microseconds
 constexpr Index kColumnAhead = 24;    // entries of a column that are fetched before they are written
 constexpr Index kBlock = 64;          // slots whose least value is known: the root of some thousands of them
 
@@ -227,8 +227,9 @@ class Centroids {
         const auto own = static_cast<double>(sizes[slot]);
         const Index count = blocks_of(slots_, kOctet);
         const Effort effort(static_cast<double>(slots_ * (columns_ + 4)));
-        parallel_for(blocks_of(count, kChunkOctets), [&](Index block) {
-            for (Index o = block * kChunkOctets; o < std::min(count, (block + 1) * kChunkOctets); ++o) {
+        const Index chunk = std::max<Index>(1, kChunkNumbers / (kOctet * columns_));
+        parallel_for(blocks_of(count, chunk), [&](Index block) {
+            for (Index o = block * chunk; o < std::min(count, (block + 1) * chunk); ++o) {
                 Vector<double> sums[1][kOctetVectors];
                 octet_sums<Euclidean, 1>(octets_.data() + o * columns_ * kOctet, query_.data(), columns_, {2.0}, sums, {kFar});
                 for (int v = 0; v < kOctetVectors; ++v) {

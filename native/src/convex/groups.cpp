@@ -84,9 +84,9 @@ double group_value(const Groups& groups, const double* w) {
     return total;
 }
 
-double group_shrink(const Groups& groups, const double* z, const double* doubt) {
+double group_shrink(const Groups& groups, const double* z, const double* rounding_error) {
     const Numbers length = lengths(groups, z);
-    const Numbers more = lengths(groups, doubt);
+    const Numbers more = lengths(groups, rounding_error);
     double factor = 1.0;
     for (Index g = 0; g < groups.count; ++g) {
         const double whole = length[at(g)] + more[at(g)];
@@ -97,11 +97,11 @@ double group_shrink(const Groups& groups, const double* z, const double* doubt) 
     return factor;
 }
 
-GroupExcess group_excess(const Groups& groups, const double* w, const double* z, const double* doubt) {
+GroupExcess group_excess(const Groups& groups, const double* w, const double* z, const double* rounding_error) {
     const Index k = groups.columns;
     const Numbers length_w = lengths(groups, w);
     const Numbers length_z = lengths(groups, z);
-    const Numbers length_doubt = lengths(groups, doubt);
+    const Numbers length_rounding = lengths(groups, rounding_error);
     Numbers angle(at(groups.count), 0.0);  // squared distance of the directions
     Numbers apart(at(groups.count), 0.0);  // squared length of ridge w less what of z sticks out
     for (Index i = 0; i < groups.rows; ++i) {
@@ -122,15 +122,15 @@ GroupExcess group_excess(const Groups& groups, const double* w, const double* z,
         const double bound = groups.bound(g);
         const double inside = std::min(length_z[at(g)], bound);
         total.value += length_w[at(g)] * ((bound - inside) + 0.5 * inside * angle[at(g)]);
-        const double off = length_doubt[at(g)];
+        const double off = length_rounding[at(g)];
         if (groups.ridge == 0.0) {
-            total.doubt += length_w[at(g)] * off;
+            total.rounding_error += length_w[at(g)] * off;
             continue;
         }
         total.value += 0.5 * apart[at(g)] / groups.ridge;
-        if (off > 0.0) {  // where there is no doubt a ridge next to zero adds nothing
-            total.doubt += std::sqrt(apart[at(g)]) / groups.ridge * off;
-            total.doubt += length_z[at(g)] + off > bound ? 0.5 * off * off / groups.ridge : 0.0;
+        if (off > 0.0) {  // without rounding error a ridge next to zero adds nothing
+            total.rounding_error += std::sqrt(apart[at(g)]) / groups.ridge * off;
+            total.rounding_error += length_z[at(g)] + off > bound ? 0.5 * off * off / groups.ridge : 0.0;
         }
     }
     return total;

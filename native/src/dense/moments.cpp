@@ -112,16 +112,16 @@ void column_spreads(const Matrix& x, const Matrix& y, const double* s, double to
     spreads_of(y, weights, total, {out.mean + p, out.spread + p, out.origin + p});
 }
 
-void spread_doubts(const double* mean, const double* spread, const double* about, Index columns, double total, Index terms,
+void moment_rounding(const double* mean, const double* spread, const double* about, Index columns, double total, Index terms,
                    const SpreadDoubts& out) noexcept {
     constexpr double kUnit = 0x1p-53;
     const double rounding = (static_cast<double>(terms) + 16.0) * kUnit;
     for (Index j = 0; j < columns; ++j) {
         const double step = mean[j] - about[j];
         const double away = step * step + spread[j] / total;  // mean square of what was summed
-        const double doubt = rounding * std::sqrt(away) + 2.0 * kUnit * std::abs(mean[j]);
-        out.mean[j] = doubt;
-        out.spread[j] = 4.0 * rounding * total * away + total * doubt * doubt;
+        const double rounding_error = rounding * std::sqrt(away) + 2.0 * kUnit * std::abs(mean[j]);
+        out.mean[j] = rounding_error;
+        out.spread[j] = 4.0 * rounding * total * away + total * rounding_error * rounding_error;
     }
 }
 

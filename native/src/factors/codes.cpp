@@ -1,7 +1,6 @@
 #include "qed/factors/codes.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -39,6 +38,32 @@ void find_slope(const CodeProblem& problem, const double* right, const double* w
             }
         }
     }
+}
+
+/// The objective of a row whose slope is known.
+double value_of(const CodeProblem& problem, const double* right, const double* w, const double* slope) noexcept {
+    double value = 0.0;
+    for (Index l = 0; l < problem.width; ++l) {
+        value += w[l] * (0.5 * (slope[l] - right[l] + problem.ridge * w[l]) + (w[l] > 0.0 ? problem.lasso : -problem.lasso));
+    }
+    return value;
+}
+
+/// What the entries of a row gain when each alone goes to its best place, summed.
+double single_steps(const CodeProblem& problem, const double* w, const double* slope) noexcept {
+    double gain = 0.0;
+    for (Index l = 0; l < problem.width; ++l) {
+        const double own = problem.gram[l * problem.width + l];
+        const double a = own + problem.ridge;
+        if (a > 0.0) {
+            const double after = shrunk(own * w[l] - slope[l], problem.lasso, a, problem.positive);
+            const double step = w[l] - after;
+            const double fall = (slope[l] + problem.ridge * w[l]) * step - 0.5 * a * step * step +
+                                problem.lasso * (std::abs(w[l]) - std::abs(after));
+            gain += std::max(fall, 0.0);
+        }
+    }
+    return gain;
 }
 
 /// One sweep over the coordinates of a row; what it gains. `slope` (k,) holds G w - p on entry and changes with w.
@@ -231,18 +256,18 @@ class FaceSteps {
 
 constexpr Index kSweepsOfAFace = 32;  // after so many without rest the face is solved: far fewer than a slow row needs
 
-/// Sweeps over one row from where it stands; true if it came to rest. While sweeps halve what is left, `enough` is a bound on it.
+/// Sweeps over one row, whose slope is known, from where it stands; true if it came to rest: neither a sweep nor the steps of
+/// its face gain more than `enough`. Small gains of sweeps alone say nothing about directions in which they are slow.
 bool code_row(const CodeProblem& problem, const double* right, double enough, Index sweeps, double* w, FaceSteps& steps) {
-    find_slope(problem, right, w, steps.slope());
     double before = 0.0;
     for (Index round = 0; round < sweeps; ++round) {
         const double gained = sweep(problem, w, steps.slope());
-        const bool is_slow = gained > 0.5 * before;
-        if (gained <= enough && (!is_slow || gained == 0.0)) {
+        if (gained == 0.0) {
             return true;
         }
-        if ((gained <= enough || (round + 1) % kSweepsOfAFace == 0) && is_slow && steps.run(problem, right, w) <= enough &&
-            gained <= enough) {
+        const bool is_small = gained <= enough;
+        const bool is_slow = (round + 1) % kSweepsOfAFace == 0 && gained > 0.5 * before;
+        if ((is_small || is_slow) && steps.run(problem, right, w) <= enough && is_small) {
             return true;
         }
         before = gained;
@@ -359,21 +384,30 @@ class Pursuit {
 
 }  // namespace
 
-Index code_rows(const CodeProblem& problem, const double* enough, Index sweeps, double* w) {
+CodeTally code_rows(const CodeProblem& problem, const double* enough, Index sweeps, double* w) {
     const Index k = problem.width;
     const double work = static_cast<double>(problem.rows) * static_cast<double>(k) * static_cast<double>(k);
     const Effort effort(4.0 * work);
-    std::atomic<Index> unfinished{0};
+    std::vector<CodeTally> parts(static_cast<std::size_t>(blocks_of(problem.rows)), CodeTally{0, 0.0, 0.0});
     parallel_for(blocks_of(problem.rows), [&](Index block) {
         FaceSteps steps(k);
+        CodeTally part{0, 0.0, 0.0};
         const Index end = std::min(problem.rows, (block + 1) * kBlock);
         for (Index i = block * kBlock; i < end; ++i) {
-            if (!code_row(problem, problem.right + i * k, enough[i], sweeps, w + i * k, steps)) {
-                unfinished.fetch_add(1, std::memory_order_relaxed);
-            }
+            const double* right = problem.right + i * k;
+            double* row = w + i * k;
+            find_slope(problem, right, row, steps.slope());
+            part.gain += single_steps(problem, row, steps.slope());
+            part.unfinished += code_row(problem, right, enough[i], sweeps, row, steps) ? 0 : 1;
+            part.value += value_of(problem, right, row, steps.slope());
         }
+        parts[static_cast<std::size_t>(block)] = part;
     });
-    return unfinished.load();
+    CodeTally all{0, 0.0, 0.0};
+    for (const CodeTally& part : parts) {
+        all = {all.unfinished + part.unfinished, all.value + part.value, all.gain + part.gain};
+    }
+    return all;
 }
 
 void pursue_rows(const CodeProblem& problem, const double* squares, Index most, double tolerance, double* w) {

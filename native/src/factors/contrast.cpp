@@ -18,7 +18,7 @@ using Lanes = Vector<double>;
 
 /// Replaces sources by g of them and adds g' and G.
 template <Contrast K>
-[[gnu::always_inline]] inline Lanes bend(Lanes y, double a, Lanes& curvature, Lanes& value) noexcept {
+[[gnu::always_inline]] inline Lanes differentiate(Lanes y, double a, Lanes& curvature, Lanes& value) noexcept {
     if constexpr (K == Contrast::log_cosh) {
         const Lanes t = absolute(y * a);
         const Lanes e = exponential(-2.0 * t);
@@ -64,7 +64,7 @@ class ChunkSums {
             std::fill_n(sources.get(), padded<double>(count) * across_, 0.0);
             multiply_panels<double, false>({turned.get(), width_, count}, {packed_w, width_, sources_}, sources.get(),
                                            across_);
-            bend_all<K>(sources.get(), count, a);
+            differentiate_all<K>(sources.get(), count, a);
             pack_strips(plain(row_major(sources.get(), count, sources_, across_)), 0, count, 0,
                         strips_of<double>(sources_), left.get());
             pack_strips(plain(block), 0, count, 0, strips_of<double>(width_), right.get());
@@ -75,14 +75,14 @@ class ChunkSums {
 
   private:
     template <Contrast K>
-    void bend_all(double* y, Index count, double a) {
+    void differentiate_all(double* y, Index count, double a) {
         constexpr Index kLane = kLanes<double>;
         for (Index j = 0; j < across_; j += kLane) {
             Lanes curvature = {};
             Lanes value = {};
             for (Index i = 0; i < count; ++i) {
                 double* const at = y + i * across_ + j;
-                store(at, bend<K>(load(at), a, curvature, value));
+                store(at, differentiate<K>(load(at), a, curvature, value));
             }
             store(curvatures.data() + j, load(curvatures.data() + j) + curvature);
             store(values.data() + j, load(values.data() + j) + value);

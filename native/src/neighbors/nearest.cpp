@@ -61,7 +61,7 @@ class Prepared {
         std::fill_n(out, padded<double>(centres_.k) * kChunk, 0.0);
         double* gathered = scratch + kChunk * kDepth;
         Factor factor;
-        if (rows[count - 1] - rows[0] == count - 1) {
+        if (is_run(rows, count)) {
             Matrix part = x_.dense;
             part.rows = count;
             with_type(part.kind, [&](auto type) {
@@ -72,6 +72,7 @@ class Prepared {
             factor.row_shift = x_.shift;
         } else {
             for (Index r = 0; r < count; ++r) {
+                fetch(rows[std::min(r + kAhead, count - 1)]);
                 read(rows[r], gathered + r * p);
             }
             factor = plain(row_major(gathered, count, p, p).transposed());
@@ -83,21 +84,39 @@ class Prepared {
         }
     }
 
-    /// A dense row, less the shift.
-    void read(Index row, double* to) const noexcept {
+    /// A dense row, less the shift; nothing for a compressed one.
+    void read(Index row, double* __restrict to) const noexcept {
+        if (x_.is_sparse) {
+            return;
+        }
         const Index p = x_.columns();
         with_type(x_.dense.kind, [&](auto type) {
             using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
             const T* from = x_.dense.at<T>(row, 0);
             const Index stride = x_.dense.column_stride;
+            const double* __restrict shift = x_.shift;
+            if (stride == 1 && shift != nullptr) {
+                for (Index j = 0; j < p; ++j) {
+                    to[j] = static_cast<double>(from[j]) - shift[j];
+                }
+                return;
+            }
             for (Index j = 0; j < p; ++j) {
-                to[j] = static_cast<double>(from[j * stride]) - (x_.shift == nullptr ? 0.0 : x_.shift[j]);
+                to[j] = static_cast<double>(from[j * stride]) - (shift == nullptr ? 0.0 : shift[j]);
             }
         });
     }
 
-    /// to += weight times a row.
-    void add(Index row, double weight, double* to, double* scratch) const noexcept {
+    /// A row as dense numbers, less the shift; `to` holds zeros.
+    void copy(Index row, double* to) const noexcept {
+        read(row, to);
+        if (x_.is_sparse) {
+            add(row, nullptr, 1.0, to);
+        }
+    }
+
+    /// to += weight times a row, whose values were read if it is dense.
+    void add(Index row, const double* __restrict values, double weight, double* __restrict to) const noexcept {
         if (x_.is_sparse) {
             with_csr(x_.sparse, [&](const auto& csr) {
                 for (Index e = csr.starts[row]; e < Index{csr.starts[row + 1]}; ++e) {
@@ -106,15 +125,14 @@ class Prepared {
             });
             return;
         }
-        read(row, scratch);
         const Index p = x_.columns();
         for (Index j = 0; j < p; ++j) {
-            to[j] += weight * scratch[j];
+            to[j] += weight * values[j];
         }
     }
 
-    /// Squared distance of a row to one centre.
-    [[nodiscard]] double distance(Index row, Index j, double square, double* scratch) const noexcept {
+    /// Squared distance of a row, whose values were read if it is dense, to one centre.
+    [[nodiscard]] double distance(Index row, const double* values, Index j, double square) const noexcept {
         const Index p = x_.columns();
         const double* c = centres_.c + j * p;
         if (x_.is_sparse) {
@@ -126,11 +144,35 @@ class Prepared {
             });
             return std::max(square + 2.0 * (centres_.half[j] - product), 0.0);
         }
-        read(row, scratch);
-        return squared_distance(scratch, c, p);
+        return squared_distance(values, c, p);
     }
 
   private:
+    static constexpr Index kAhead = 8;  ///< rows: far enough for memory to answer, few enough to be on their way at once
+
+    static bool is_run(const Index* rows, Index count) noexcept {
+        for (Index r = 1; r < count; ++r) {
+            if (rows[r] != rows[r - 1] + 1) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// Asks for a row whose place no pattern foretells.
+    void fetch(Index row) const noexcept {
+        with_type(x_.dense.kind, [&](auto type) {
+            using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            const T* from = x_.dense.at<T>(row, 0);
+            constexpr auto line = static_cast<Index>(kCacheLine / sizeof(T));
+            if (x_.dense.column_stride == 1) {
+                for (Index j = 0; j < x_.columns() + line - 1; j += line) {
+                    __builtin_prefetch(from + std::min(j, x_.columns() - 1));
+                }
+            }
+        });
+    }
+
     template <class Rows>
     void multiply_sparse(const Rows& csr, const Index* rows, Index count, double* sums, double* out) const noexcept {
         const Index k = centres_.k;
@@ -204,16 +246,14 @@ class Block {
           least_(3 * in.groups * kChunk) {}
 
     void run(Index begin, Index end) {
-        Index waiting[kChunk];
+        Index waiting[2 * kChunk];
         Index count = 0;
-        for (Index row = begin; row < end; ++row) {
-            if (!in_.is_first && is_settled(row)) {
-                continue;
-            }
-            waiting[count++] = row;
-            if (count == kChunk) {
-                look(waiting, count);
-                count = 0;
+        for (Index first = begin; first < end; first += kChunk) {
+            count += open(first, std::min(end, first + kChunk), waiting + count);
+            if (count >= kChunk) {
+                look(waiting, kChunk);
+                count -= kChunk;
+                std::copy_n(waiting + kChunk, count, waiting);
             }
         }
         if (count > 0) {
@@ -222,6 +262,31 @@ class Block {
     }
 
   private:
+    /// Lists the rows of [begin, end) whose centre is not known; returns how many they are.
+    Index open(Index begin, Index end, Index* to) noexcept {
+        Index count = 0;
+        if (in_.is_first) {
+            for (Index row = begin; row < end; ++row) {
+                to[count++] = row;
+            }
+        } else if (in_.groups == 1) {  // few centres: all of them cost little more than one, and a branch more than both
+            for (Index row = begin; row < end; ++row) {
+                const Index label = state_.labels[row];
+                const double low = state_.lower[row] -= in_.group_moved[0];
+                const double upper = state_.upper[row] += in_.moved[label];
+                to[count] = row;
+                count += static_cast<Index>(!(upper <= std::max(low, in_.reach[label])));
+            }
+        } else {
+            for (Index row = begin; row < end; ++row) {
+                if (!is_settled(row)) {
+                    to[count++] = row;
+                }
+            }
+        }
+        return count;
+    }
+
     bool is_settled(Index row) noexcept {
         const Index label = state_.labels[row];
         double* lower = state_.lower + row * in_.groups;
@@ -236,56 +301,77 @@ class Block {
         if (upper <= low) {
             return true;
         }
-        if (in_.groups == 1) {
-            return false;  // few centres: all of them cost little more than one
-        }
-        upper = std::sqrt(centres_.distance(row, label, in_.squares[row], own_row()) + in_.slack);
+        centres_.read(row, own_row());
+        upper = std::sqrt(centres_.distance(row, own_row(), label, in_.squares[row]) + in_.slack);
         counts_[1] += 1.0;
         return upper <= low;
     }
 
-    void look(const Index* rows, Index count) {
-        centres_.multiply(rows, count, scratch_.get(), products_.get());
+    /// Finds the centres of the rows at so many places.
+    void look(const Index* places, Index count) {
+        Index numbers[kChunk];
+        double squares[kChunk];
+        double upper[kChunk];
+        for (Index r = 0; r < count; ++r) {
+            numbers[r] = in_.list.rows == nullptr ? places[r] : in_.list.rows[places[r]];
+            squares[r] = in_.squares[numbers[r]];
+        }
+        centres_.multiply(numbers, count, scratch_.get(), products_.get());
         const Least least{least_.get(), least_.get() + in_.groups * kChunk, least_.get() + 2 * in_.groups * kChunk};
         least_of_groups(products_.get(), in_, count, least);
         counts_[1] += static_cast<double>(count * centres_.k());
+        std::copy_n(least.first, count, upper);
+        for (Index g = 1; g < in_.groups; ++g) {
+            for (Index r = 0; r < count; ++r) {
+                upper[r] = std::min(upper[r], least.first[g * kChunk + r]);
+            }
+        }
+        distances(upper, squares, in_.slack, count, upper);
+        Index own[kChunk] = {};
         for (Index r = 0; r < count; ++r) {
-            settle(rows[r], r, least);
+            for (Index g = 1; g < in_.groups; ++g) {
+                own[r] = least.first[g * kChunk + r] < least.first[own[r] * kChunk + r] ? g : own[r];
+            }
+            least.first[own[r] * kChunk + r] = least.second[own[r] * kChunk + r];  // to the others of the own group
+        }
+        for (Index g = 0; g < in_.groups; ++g) {
+            distances(least.first + g * kChunk, squares, -in_.slack, count, least.first + g * kChunk);
+        }
+        for (Index r = 0; r < count; ++r) {
+            const Index at = places[r];
+            state_.upper[at] = upper[r];
+            for (Index g = 0; g < in_.groups; ++g) {
+                state_.lower[at * in_.groups + g] = least.first[g * kChunk + r];
+            }
+            settle(at, numbers[r], static_cast<std::int32_t>(least.place[own[r] * kChunk + r]), squares[r]);
         }
     }
 
-    void settle(Index row, Index r, const Least& least) noexcept {
-        Index own = 0;
-        for (Index g = 1; g < in_.groups; ++g) {
-            own = least.first[g * kChunk + r] < least.first[own * kChunk + r] ? g : own;
+    /// From scores and squared lengths to distances, some rounding added or taken off.
+    static void distances(const double* score, const double* squares, double slack, Index count, double* out) noexcept {
+        for (Index r = 0; r < count; ++r) {
+            out[r] = std::sqrt(std::max(squares[r] + 2.0 * score[r] + slack, 0.0));
         }
-        const double square = in_.squares[row];
-        const auto distance = [&](double score, double slack) {
-            return std::sqrt(std::max(square + 2.0 * score + slack, 0.0));
-        };
-        const auto label = static_cast<std::int32_t>(least.place[own * kChunk + r]);
-        state_.upper[row] = distance(least.first[own * kChunk + r], in_.slack);
-        double* lower = state_.lower + row * in_.groups;
-        for (Index g = 0; g < in_.groups; ++g) {
-            lower[g] = distance((g == own ? least.second : least.first)[g * kChunk + r], -in_.slack);
-        }
-        const std::int32_t before = in_.is_first ? -1 : state_.labels[row];
+    }
+
+    void settle(Index at, Index row, std::int32_t label, double square) noexcept {
+        const std::int32_t before = in_.is_first ? -1 : state_.labels[at];
         if (label == before) {
             return;
         }
-        state_.labels[row] = label;
+        state_.labels[at] = label;
         counts_[0] += 1.0;
+        const double weight = in_.s == nullptr ? 1.0 : in_.s[row];
+        centres_.read(row, own_row());
         if (in_.is_first) {  // by differences, which do not cancel
-            const double weight = in_.s == nullptr ? 1.0 : in_.s[row];
-            counts_[2] += weight * centres_.distance(row, label, square, own_row());
+            counts_[2] += weight * centres_.distance(row, own_row(), label, square);
         }
         if (sums_ != nullptr) {
             const Index p = in_.x.columns();
-            const double weight = in_.s == nullptr ? 1.0 : in_.s[row];
-            centres_.add(row, weight, sums_ + label * p, own_row());
+            centres_.add(row, own_row(), weight, sums_ + label * p);
             weights_[label] += weight;
             if (before >= 0) {
-                centres_.add(row, -weight, sums_ + before * p, own_row());
+                centres_.add(row, own_row(), -weight, sums_ + before * p);
                 weights_[before] -= weight;
             }
         }
@@ -341,7 +427,7 @@ void row_squares(const Places& x, double* out) {
 }
 
 void assign_nearest(const NearestIn& in, const NearestState& state, NearestOut& out) {
-    const Index n = in.x.rows();
+    const Index n = in.rows();
     const Index p = in.x.columns();
     const Index k = in.centres.k;
     const Effort effort(static_cast<double>(n) * static_cast<double>(p * (k + 8)));
@@ -410,6 +496,16 @@ double move_centres(const LloydIn& in, const LloydState& run, double& inertia) {
     return shift;
 }
 
+/// half[j] = half the squared length of centre j.
+void halve_squares(const double* centres, Index k, Index p, double* half) noexcept {
+    for (Index j = 0; j < k; ++j) {
+        half[j] = 0.0;
+        for (Index i = 0; i < p; ++i) {
+            half[j] += 0.5 * centres[j * p + i] * centres[j * p + i];
+        }
+    }
+}
+
 }  // namespace
 
 LloydEnd run_lloyd(const LloydIn& in, const NearestState& state, const LloydState& run, LloydOut& out) {
@@ -429,15 +525,8 @@ LloydEnd run_lloyd(const LloydIn& in, const NearestState& state, const LloydStat
             if (out.passes == in.most) {
                 return LloydEnd::out_of_passes;
             }
-            double longest = 0.0;
-            for (Index j = 0; j < k; ++j) {
-                half[static_cast<std::size_t>(j)] = 0.0;
-                for (Index i = 0; i < p; ++i) {
-                    half[static_cast<std::size_t>(j)] += 0.5 * run.centres[j * p + i] * run.centres[j * p + i];
-                }
-                longest = std::max(longest, std::sqrt(2.0 * half[static_cast<std::size_t>(j)]));
-            }
-            const double far = longest + in.longest;
+            halve_squares(run.centres, k, p, half.data());
+            const double far = std::sqrt(2.0 * *std::max_element(half.begin(), half.end())) + in.longest;
             now.slack = 4.0 * static_cast<double>(p + 8) * 0x1p-53 * far * far;
             if (!now.is_first) {
                 find_reach(run.centres, k, p, now.x.rows(), reach.data());
@@ -473,6 +562,68 @@ LloydEnd run_lloyd(const LloydIn& in, const NearestState& state, const LloydStat
     }
 }
 
+BatchesEnd run_batches(const BatchesIn& in, const BatchesState& state, Index& taken) {
+    const Index k = in.rows.centres.k;
+    const Index p = in.rows.x.columns();
+    const Index starts[2] = {0, k};
+    const ScratchArray<double> half(k);
+    const ScratchArray<double> sums(k * (p + 1));
+    const ScratchArray<double> bounds(2 * in.size);
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(in.size));
+    const NearestState found{labels.data(), bounds.get(), bounds.get() + in.size};
+    NearestIn now = in.rows;
+    now.centres = {state.centres, half.get(), k};
+    now.starts = starts;
+    now.groups = 1;
+    now.slack = 0.0;  // of bounds, which nobody reads
+    now.is_first = true;
+    auto& [steps, waited, evaluated, value, average, move, least, without] = *state.seen;
+    for (taken = 0; taken < in.steps;) {
+        now.list = {in.batches + taken * in.size, in.size};
+        halve_squares(state.centres, k, p, half.get());
+        NearestOut out{sums.get(), sums.get() + k * p, 0.0, 0, 0};
+        assign_nearest(now, found, out);
+        double weight = 0.0;
+        double shift = 0.0;
+        for (Index j = 0; j < k; ++j) {
+            if (!(out.weights[j] > 0.0)) {
+                continue;
+            }
+            weight += out.weights[j];
+            state.counts[j] += out.weights[j];
+            for (Index i = 0; i < p; ++i) {
+                double& at = state.centres[j * p + i];
+                const double step = (out.sums[j * p + i] - out.weights[j] * at) / state.counts[j];
+                at += step;
+                shift += step * step;
+            }
+        }
+        ++taken;
+        steps += 1.0;
+        waited += static_cast<double>(in.size);
+        evaluated += static_cast<double>(out.evaluated);
+        value = weight > 0.0 ? out.inertia / weight : 0.0;
+        if (steps > 1.0) {  // the first step tells of the start alone
+            const bool is_fresh = !std::isfinite(average);
+            average = is_fresh ? value : average + in.rate * (value - average);
+            move = is_fresh ? shift : move + in.rate * (shift - move);
+            without = average < least ? 0.0 : without + 1.0;
+            least = std::min(least, average);
+            if ((in.tol > 0.0 && move <= in.tol) || without >= in.patience) {
+                return BatchesEnd::at_rest;
+            }
+        }
+        const auto [fewest, most] = std::minmax_element(state.counts, state.counts + k);
+        if (in.ratio > 0.0 && (*fewest == 0.0 || waited >= in.every)) {
+            waited = 0.0;
+            if (*fewest < in.ratio * *most) {
+                return BatchesEnd::poor_centres;
+            }
+        }
+    }
+    return BatchesEnd::out_of_batches;
+}
+
 void approach(const Places& x, const double* squares, const double* s, const CentresIn& candidates,
               const double* closest, double* near, double* total) {
     const Index n = x.rows();
@@ -505,6 +656,95 @@ void approach(const Places& x, const double* squares, const double* s, const Cen
             }
         }
     });
+}
+
+namespace {
+
+/// Draws rows with probability in proportion to their chance; found by blocks, so that little is summed twice.
+class Urn {
+  public:
+    template <class Chance>
+    Urn(Index rows, const Chance& chance) : rows_(rows), ends_(static_cast<std::size_t>(blocks_of(rows, kBlock))) {
+        parallel_for(static_cast<Index>(ends_.size()), [&](Index block) {
+            double sum = 0.0;
+            for (Index i = block * kBlock; i < std::min(rows, (block + 1) * kBlock); ++i) {
+                sum += chance(i);
+            }
+            ends_[static_cast<std::size_t>(block)] = sum;
+        });
+        for (std::size_t block = 1; block < ends_.size(); ++block) {
+            ends_[block] += ends_[block - 1];
+        }
+    }
+
+    template <class Chance>
+    [[nodiscard]] Index draw(double uniform, const Chance& chance) const noexcept {
+        const double mark = uniform * ends_.back();
+        const auto last = static_cast<Index>(ends_.size()) - 1;
+        const Index block = std::min(last, static_cast<Index>(std::upper_bound(ends_.begin(), ends_.end(), mark) - ends_.begin()));
+        double sum = block == 0 ? 0.0 : ends_[static_cast<std::size_t>(block - 1)];
+        Index found = 0;
+        for (Index i = block * kBlock; i < std::min(rows_, (block + 1) * kBlock); ++i) {
+            const double own = chance(i);
+            sum += own;
+            found = own > 0.0 ? i : found;  // the last possible one where rounding leaves the mark beyond all
+            if (sum > mark && own > 0.0) {
+                break;
+            }
+        }
+        return found;
+    }
+
+  private:
+    static constexpr Index kBlock = 4096;
+    Index rows_;
+    std::vector<double> ends_;
+};
+
+}  // namespace
+
+void draw_apart(const SeedingIn& in, Index* found) {
+    const Index n = in.x.rows();
+    const Index p = in.x.columns();
+    const Prepared reader(in.x, CentresIn{nullptr, nullptr, 0});
+    const auto weight = [&](Index i) { return in.s == nullptr ? 1.0 : in.s[i]; };
+    const Urn by_weight(n, weight);
+    std::vector<double> candidates(static_cast<std::size_t>(in.trials * p));
+    std::vector<double> half(static_cast<std::size_t>(in.trials));
+    std::vector<double> totals(static_cast<std::size_t>(in.trials));
+    std::vector<Index> tried(static_cast<std::size_t>(in.trials));
+    const ScratchArray<double> closest(n);
+    const ScratchArray<double> near(in.trials * n);
+    const double* uniform = in.uniforms;
+    const auto look = [&](Index count, const double* before) {
+        std::fill(candidates.begin(), candidates.end(), 0.0);
+        for (Index l = 0; l < count; ++l) {
+            reader.copy(tried[static_cast<std::size_t>(l)], candidates.data() + l * p);
+        }
+        halve_squares(candidates.data(), count, p, half.data());
+        approach(in.x, in.squares, in.s, {candidates.data(), half.data(), count}, before, near.get(), totals.data());
+        const auto best = std::min_element(totals.begin(), totals.begin() + count) - totals.begin();
+        std::copy_n(near.get() + best * n, n, closest.get());
+        return best;
+    };
+    tried[0] = found[0] = by_weight.draw(*uniform++, weight);
+    double left = in.k > 1 ? totals[static_cast<std::size_t>(look(1, nullptr))] : 0.0;
+    for (Index j = 1; j < in.k; ++j, uniform += in.trials) {
+        if (!(left > 0.0)) {  // fewer distinct rows than are wanted: all are taken already
+            found[j] = by_weight.draw(*uniform, weight);
+            continue;
+        }
+        const auto chance = [&](Index i) {
+            return (in.power == 2.0 ? closest[i] : std::pow(closest[i], 0.5 * in.power)) * weight(i);
+        };
+        const Urn urn(n, chance);
+        for (Index l = 0; l < in.trials; ++l) {
+            tried[static_cast<std::size_t>(l)] = urn.draw(uniform[l], chance);
+        }
+        const auto best = static_cast<std::size_t>(look(in.trials, closest.get()));
+        found[j] = tried[best];
+        left = totals[best];
+    }
 }
 
 }  // namespace qed

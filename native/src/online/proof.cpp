@@ -81,7 +81,7 @@ class Proofs {
         : in_(in), x_(static_cast<const double*>(in.x.data)), n_(in.x.rows), p_(in.x.columns),
           c_(at(n_)), y_(at(n_)), kink_(at(n_)), low_(at(n_)),
           high_(at(n_)), t_(at(n_)), off_(at(n_)), nearer_t_(at(n_)), slope_(at(n_)), tried_(at(n_)), nearer_(at(p_)), gradient_(at(p_)), z_(at(p_)),
-          doubt_(at(p_)), down_(at(p_), -in.lasso), up_(at(p_), in.lasso) {}
+          rounding_error_(at(p_)), down_(at(p_), -in.lasso), up_(at(p_), in.lasso) {}
 
     OnlineProof prove(Index problem, const double* w, double b, double* u) {
         rows_of(problem);
@@ -375,11 +375,11 @@ class Proofs {
             out.rounding += 8.0 * kUnit * (in_.lasso + std::abs(inside)) * std::abs(w[j]);
             if (in_.ridge > 0.0) {
                 const double apart = in_.ridge * w[j] - (z_[at(j)] - inside);
-                const double far = doubt_[at(j)] + 4.0 * kUnit * (in_.ridge * std::abs(w[j]) + std::abs(z_[at(j)]));
+                const double far = rounding_error_[at(j)] + 4.0 * kUnit * (in_.ridge * std::abs(w[j]) + std::abs(z_[at(j)]));
                 out.gap += 0.5 * apart * apart / in_.ridge;
                 out.rounding += (std::abs(apart) + 0.5 * far) * far / in_.ridge;
             } else {
-                out.rounding += doubt_[at(j)] * std::abs(w[j]);
+                out.rounding += rounding_error_[at(j)] * std::abs(w[j]);
             }
         }
         out.rounding += terms * kUnit * out.gap + 8.0 * kUnit * (weight + penalty(w));
@@ -388,21 +388,21 @@ class Proofs {
     /// z = -Σ c u (x - shift), and how far each may be off for a relative error of its terms.
     void pull(const double* u, double error) noexcept {
         std::fill(z_.begin(), z_.end(), 0.0);
-        std::fill(doubt_.begin(), doubt_.end(), 0.0);
+        std::fill(rounding_error_.begin(), rounding_error_.end(), 0.0);
         for (Index i = 0; i < n_; ++i) {
             const double* row = x_ + i * in_.x.row_stride;
             const double by = c_[at(i)] * u[i];
             for (Index j = 0; j < p_ && by != 0.0; ++j) {
                 const double shift = in_.shift == nullptr ? 0.0 : in_.shift[j];
                 z_[at(j)] -= by * (row[j] - shift);
-                doubt_[at(j)] += error * std::abs(by) * (std::abs(row[j]) + std::abs(shift));
+                rounding_error_[at(j)] += error * std::abs(by) * (std::abs(row[j]) + std::abs(shift));
             }
         }
     }
     void shrink(double* u) noexcept {
         double factor = 1.0;
         for (Index j = 0; j < p_; ++j) {
-            const double most = (std::abs(z_[at(j)]) + doubt_[at(j)]) * (1.0 + 4.0 * kUnit);
+            const double most = (std::abs(z_[at(j)]) + rounding_error_[at(j)]) * (1.0 + 4.0 * kUnit);
             factor = most > in_.lasso ? std::min(factor, in_.lasso / most) : factor;
         }
         for (Index i = 0; i < n_; ++i) {
@@ -436,7 +436,7 @@ class Proofs {
             if (in_.spans[j] > 0.0) {
                 const double step = out.radius / in_.spans[j];
                 out.gap += std::abs(z_[at(j)]) * step;
-                out.rounding += doubt_[at(j)] * step;
+                out.rounding += rounding_error_[at(j)] * step;
             }
         }
     }
@@ -451,7 +451,7 @@ class Proofs {
     Numbers tried_;                ///< slopes as a dual point
     Numbers nearer_, gradient_;
     Numbers needed_;
-    Numbers z_, doubt_, down_, up_;
+    Numbers z_, rounding_error_, down_, up_;
 };
 
 }  // namespace

@@ -285,9 +285,9 @@ class ClassPlanes {
             moved += c * used * row;
         }
         const double square = dot(pulled.data(), pulled.data(), k_ * p_);
-        const double doubt = terms * kUnit * (length + moved);
+        const double rounding_error = terms * kUnit * (length + moved);
         gap += 0.5 * square;
-        rounding += std::sqrt(square) * doubt + 0.5 * doubt * doubt;
+        rounding += std::sqrt(square) * rounding_error + 0.5 * rounding_error * rounding_error;
         out.objective = losses.value() + 0.5 * length * length;
         out.rounding = rounding + terms * kUnit * gap + 8.0 * kUnit * out.objective;
         out.gap = gap + out.rounding;

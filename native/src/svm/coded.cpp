@@ -157,8 +157,8 @@ class Plane {
         }
         const double lean = model_.has_intercept ? kLean : 0.0;
         const double slopes_off = (terms * kUnit + lean) * length_u + model_.bend * (off + 8.0 * kUnit);
-        const double doubt = mass_ * size_ * slopes_off + 8.0 * kUnit * (length_w + away);
-        double rounding = away * doubt + 0.5 * doubt * doubt + 16.0 * kUnit * (0.5 * away * away);
+        const double rounding_error = mass_ * size_ * slopes_off + 8.0 * kUnit * (length_w + away);
+        double rounding = away * rounding_error + 0.5 * rounding_error * rounding_error + 16.0 * kUnit * (0.5 * away * away);
         rounding += lean * sums_[0] + terms * kUnit * excess + 8.0 * kUnit * out.objective;
         rounding += mass_ * (apart * (off + 8.0 * kUnit * (2.0 + length_t)) +
                              model_.bend * (off * off + 64.0 * kUnit * kUnit));

@@ -63,8 +63,9 @@ class Planes {
         table_.combine(weighted_.data(), z_.data());
         const double length = std::sqrt(dot(w, w, p_));
         const double terms = static_cast<double>(n_ + p_) + 32.0;
-        const double doubt = terms * kUnit * moved;
-        const PenaltyPart part = in_.has_kinks ? by_absolute_values(w, u, doubt) : by_squares(w, length, doubt, terms);
+        const double rounding_error = terms * kUnit * moved;
+        const PenaltyPart part = in_.has_kinks ? by_absolute_values(w, u, rounding_error)
+                                               : by_squares(w, length, rounding_error, terms);
         const double along = (static_cast<double>(table_.longest_row()) + 8.0) * kUnit * length;
         Sum sum;
         double gap = part.gap;
@@ -88,18 +89,18 @@ class Planes {
         double gap;
         double rounding;
     };
-    PenaltyPart by_squares(const double* w, double length, double doubt, double terms) noexcept {
+    PenaltyPart by_squares(const double* w, double length, double rounding_error, double terms) noexcept {
         add_scaled(w, 1.0, z_.data(), p_);
         const double square = dot(z_.data(), z_.data(), p_);
-        const double whole = doubt + terms * kUnit * length;
+        const double whole = rounding_error + terms * kUnit * length;
         return {0.5 * length * length, 0.5 * square, std::sqrt(square) * whole + 0.5 * whole * whole};
     }
     /// Shrinks the dual variables until no coefficient is pulled by more than one.
-    PenaltyPart by_absolute_values(const double* w, double* u, double doubt) const noexcept {
+    PenaltyPart by_absolute_values(const double* w, double* u, double rounding_error) const noexcept {
         double most = 0.0;
         double sum = 0.0;
         for (Index j = 0; j < p_; ++j) {
-            most = std::max(most, std::abs(z_[at(j)]) + doubt);
+            most = std::max(most, std::abs(z_[at(j)]) + rounding_error);
             sum += std::abs(w[j]);
         }
         const double share = most > 1.0 ? (1.0 - 4.0 * kUnit) / most : 1.0;
@@ -110,7 +111,7 @@ class Planes {
         for (Index i = 0; i < n_; ++i) {
             u[i] *= share;
         }
-        return {sum, gap, sum * (doubt + 8.0 * kUnit)};
+        return {sum, gap, sum * (rounding_error + 8.0 * kUnit)};
     }
 
     const PlanesIn& in_;

@@ -21,12 +21,30 @@ constexpr double kLeastCurvature = 1e-3;        // of a leaf, as scikit-learn ha
 constexpr Index kAny = std::numeric_limits<Index>::max();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Minus infinity for none. In lanes: a single chain of comparisons would take longer than what is compared.
+double largest_of(const double* numbers, Index count) noexcept {
+    constexpr Index kLanes = 8;
+    double lanes[kLanes];
+    std::fill_n(lanes, kLanes, -kInfinity);
+    Index k = 0;
+    for (; k + kLanes <= count; k += kLanes) {
+        for (Index c = 0; c < kLanes; ++c) {
+            lanes[c] = std::max(lanes[c], numbers[k + c]);
+        }
+    }
+    for (; k < count; ++k) {
+        lanes[k % kLanes] = std::max(lanes[k % kLanes], numbers[k]);
+    }
+    return *std::max_element(lanes, lanes + kLanes);
+}
+
 struct Split {
     double gain = 0.0;
     double most = 0.0;  ///< gained by any cut so far
     Index feature = -1;
     Index bin = -1;  ///< last bin that goes left, of numbers
     bool missing_left = false;
+    Sums lefts;                      ///< of the left child
     double left = 0.0, right = 0.0;  ///< values of the children
     std::uint32_t set[8] = {};       ///< bins that go left, of categories
 };
@@ -93,10 +111,11 @@ class BoostGrower {
 
     /// The next node to divide; with all others that may be among the next `most`, where the source is asked for many.
     [[nodiscard]] std::vector<Index> next_ones(Index most) const {
+        if (!source_.asks_together()) {
+            return {open_.top().second};
+        }
         std::vector<Index> numbers;
-        auto rest = open_;
-        for (const Index limit = source_.asks_together() ? most : 1; !rest.empty() && static_cast<Index>(numbers.size()) < limit;
-             rest.pop()) {
+        for (auto rest = open_; !rest.empty() && static_cast<Index>(numbers.size()) < most; rest.pop()) {
             if (leaves_[at(rest.top().second)].left < 0) {
                 numbers.push_back(rest.top().second);
             }
@@ -114,8 +133,8 @@ class BoostGrower {
     }
 
     [[nodiscard]] double value_of(const Sums& sums, double low, double high) const noexcept {
-        const double bend = units_.curvature_of(sums) + rules_.ridge;
-        return std::clamp(-units_.slope_of(sums) / bend, low, high);
+        const double total = units_.curvature_of(sums) + rules_.ridge;
+        return std::clamp(-units_.slope_of(sums) / total, low, high);
     }
     /// What a leaf of that value takes off twice the second-order model.
     [[nodiscard]] double score_of(const Sums& sums, double value) const noexcept {
@@ -203,7 +222,6 @@ class BoostGrower {
         const Units units = units_;
         const Sums all = leaf.sums;
         const double low = leaf.low, high = leaf.high, ridge = rules_.ridge;
-        const Index fewest = rules_.leaf_rows;
         for (Index k = 0; k < count; ++k) {
             const Sums right = all - lefts[k];
             const double g = units.slope_of(lefts[k]), h = units.curvature_of(lefts[k]);
@@ -212,21 +230,23 @@ class BoostGrower {
             const double there = std::min(std::max(-other_g / (other_h + ridge), low), high);
             const double gain = -(2.0 * g + (h + ridge) * here) * here -
                                 (2.0 * other_g + (other_h + ridge) * there) * there - base;
-            const bool holds = (units.count_of(lefts[k]) >= fewest) & (units.count_of(right) >= fewest) &
-                               (h >= kLeastCurvature) & (other_h >= kLeastCurvature) &
-                               (direction * (there - here) >= 0.0);
+            const bool holds = (h >= kLeastCurvature) & (other_h >= kLeastCurvature) & (direction * (there - here) >= 0.0);
             gains[k] = holds ? gain : -kInfinity;
         }
     }
 
     /// The first of the cuts that gain most, if it gains more than the best of other columns; -1 otherwise.
     Index settle(const Leaf& leaf, Index column, const Sums* lefts, Index count, Split& best) const {
+        // rows on the left only grow: cuts that leave enough on both sides lie side by side
+        const auto behind = [&](Index rows) {
+            return std::partition_point(lefts, lefts + count, [&](const Sums& left) { return units_.count_of(left) < rows; }) -
+                   lefts;
+        };
+        const Index first = behind(rules_.leaf_rows);
+        const Index many = std::max<Index>(behind(units_.count_of(leaf.sums) - rules_.leaf_rows + 1) - first, 0);
         double gains[kPlaces];
-        judge(leaf, column, lefts, count, gains);
-        double most = -kInfinity;
-        for (Index k = 0; k < count; ++k) {
-            most = std::max(most, gains[k]);
-        }
+        judge(leaf, column, lefts + first, many, gains);
+        const double most = largest_of(gains, many);
         // Sums of equal rows in other columns are equal, whole numbers; but what is made of them rounds. A column must gain
         // more than all before it by more than that, and the first of its own best cuts still does: of equal cuts the first
         // of all is taken.
@@ -238,12 +258,13 @@ class BoostGrower {
             return -1;
         }
         const Index found =
-            std::find_if(gains, gains + count, [&](double gain) { return gain >= most - 0.5 * near; }) - gains;
+            std::find_if(gains, gains + many, [&](double gain) { return gain >= most - 0.5 * near; }) - gains;
         best.gain = gains[found];
         best.feature = column;
-        best.left = value_of(lefts[found], leaf.low, leaf.high);
-        best.right = value_of(leaf.sums - lefts[found], leaf.low, leaf.high);
-        return found;
+        best.lefts = lefts[first + found];
+        best.left = value_of(best.lefts, leaf.low, leaf.high);
+        best.right = value_of(leaf.sums - best.lefts, leaf.low, leaf.high);
+        return first + found;
     }
 
     void search(const Leaf& leaf, Index column, Split& best) const {
@@ -301,7 +322,7 @@ class BoostGrower {
 
     /// What is known of the children of a node before its rows are dealt out.
     void prepare(const Leaf& parent, Leaf* children) const {
-        const Sums left = left_sums(parent);
+        const Sums& left = parent.split.lefts;
         for (int side = 0; side < 2; ++side) {
             Leaf& child = children[side];
             child.depth = parent.depth + 1;
@@ -371,34 +392,21 @@ class BoostGrower {
         }
     }
 
-    [[nodiscard]] Sums left_sums(const Leaf& leaf) const noexcept {
-        const Sums* const bins = histogram_of(leaf, leaf.split.feature);
-        Sums left;
-        for (Index bin = 0; bin < kPlaces; ++bin) {
-            if (goes_left(leaf.split, bin)) {
-                left += bins[bin];
-            }
-        }
-        return left;
-    }
-    [[nodiscard]] bool goes_left(const Split& split, Index bin) const noexcept {
-        if (is_by_set(split.feature)) {
-            return ((split.set[bin / 32] >> (bin % 32)) & 1U) != 0;
-        }
-        return bin == kMissingBin ? split.missing_left : bin <= split.bin;
-    }
-
-    /// Notes which bins a node has met and where they go, missing values with more rows where it met none.
+    /// Notes where bins go, missing values with more rows where the node met none; and which categories it has met.
     void meet(Leaf& leaf, std::uint8_t* right_of) const {
         const Sums* const bins = histogram_of(leaf, leaf.split.feature);
-        for (Index bin = 0; bin < kPlaces; ++bin) {
-            right_of[bin] = goes_left(leaf.split, bin) ? 0 : 1;
-            if (bins[bin].rest != 0) {
-                leaf.known[bin / 32] |= 1U << (bin % 32);
+        if (is_by_set(leaf.split.feature)) {
+            for (Index bin = 0; bin < kPlaces; ++bin) {
+                right_of[bin] = ((leaf.split.set[bin / 32] >> (bin % 32)) & 1U) != 0 ? 0 : 1;
+                leaf.known[bin / 32] |= bins[bin].rest != 0 ? 1U << (bin % 32) : 0U;
             }
+        } else {
+            std::fill_n(right_of, leaf.split.bin + 1, std::uint8_t{0});
+            std::fill(right_of + leaf.split.bin + 1, right_of + kPlaces, std::uint8_t{1});
+            right_of[kMissingBin] = leaf.split.missing_left ? 0 : 1;
         }
         if (units_.count_of(bins[kMissingBin]) == 0) {
-            leaf.split.missing_left = 2 * units_.count_of(left_sums(leaf)) > units_.count_of(leaf.sums);
+            leaf.split.missing_left = 2 * units_.count_of(leaf.split.lefts) > units_.count_of(leaf.sums);
         }
     }
 
@@ -447,8 +455,8 @@ class BoostGrower {
         source_.leaf_sums(ends, slopes.data(), curvatures.data());
         for (std::size_t k = 0; k < ends.size(); ++k) {
             const Leaf& leaf = leaves_[at(ends[k])];
-            const double bend = curvatures[k] + rules_.ridge;
-            tree.nodes.values[k] = rules_.rate * (bend > 0.0 ? std::clamp(-slopes[k] / bend, leaf.low, leaf.high) : 0.0);
+            const double total = curvatures[k] + rules_.ridge;
+            tree.nodes.values[k] = rules_.rate * (total > 0.0 ? std::clamp(-slopes[k] / total, leaf.low, leaf.high) : 0.0);
         }
         source_.finish(ends, tree.nodes.values);
         return tree;

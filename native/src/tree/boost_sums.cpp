@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "qed/dense/numbers.hpp"
@@ -15,7 +16,7 @@ namespace qed {
 namespace {
 
 using Word = std::int64_t;
-constexpr Index kRowsOfScale = Index{1} << 14;  // rows rounded at a time
+constexpr Index kRowsOfScale = Index{1} << 12;  // rows rounded at a time
 constexpr Index kRowsAhead = 64;                // rows that are fetched while others are added
 constexpr Index kRowsOfBlock = Index{1} << 7;   // rows whose bins stay in the cache from one group of columns to the next
 constexpr Index kRowsOfWord = Index{1} << 12;   // rows whose sums fit a packed word
@@ -34,14 +35,24 @@ int exponent_of(double number) noexcept {
     return exponent;
 }
 
-template <class Work>
-void for_rows(const BoostRows& given, const Work& work) {
-    parallel_for(blocks_of(given.count, kRowsOfScale), [&](Index block) {
+/// Calls work(part, row, count of the row) for all rows; returns the parts, one for each block. Without counts they are
+/// ones that the compiler sees.
+template <class Part, class Work>
+std::vector<Part> for_rows(const BoostRows& given, const Work& work) {
+    std::vector<Part> parts(at(blocks_of(given.count, kRowsOfScale)));
+    parallel_for(static_cast<Index>(parts.size()), [&](Index block) {
+        Part own;
         const Index stop = std::min(given.count, (block + 1) * kRowsOfScale);
         for (Index i = block * kRowsOfScale; i < stop; ++i) {
-            work(block, i, given.counts != nullptr ? static_cast<Index>(given.counts[i]) : 1);
+            if (given.counts != nullptr) {
+                work(own, i, static_cast<Index>(given.counts[i]));
+            } else {
+                work(own, i, std::integral_constant<Index, 1>{});
+            }
         }
+        parts[at(block)] = own;
     });
+    return parts;
 }
 
 /// Words of a row, side by side.
@@ -93,9 +104,7 @@ void BoostExtent::add(const BoostExtent& other) noexcept {
 }
 
 BoostExtent extent_of(const BoostRows& given) {
-    std::vector<BoostExtent> parts(at(blocks_of(given.count, kRowsOfScale)));
-    for_rows(given, [&](Index block, Index row, Index times) {
-        BoostExtent& own = parts[at(block)];
+    const auto parts = for_rows<BoostExtent>(given, [&](BoostExtent& own, Index row, auto times) {
         const auto many = static_cast<double>(times);
         const double slope = std::abs(given.slope(row));
         const double curvature = given.curvature(row);
@@ -137,20 +146,19 @@ Sums BoostSums::round(const BoostRows& given) const {
     const double times = 1.0 / scale_.units.slope;
     const double times_curvature = 1.0 / scale_.units.curvature;
     const int bits = scale_.units.count_bits;
-    std::vector<Sums> parts(at(blocks_of(given.count, kRowsOfScale)));
-    for_rows(given, [&](Index block, Index row, Index many) {
-        const Index share = scale_.is_coarse ? many : 1;
+    const auto parts = for_rows<Sums>(given, [&](Sums& sum, Index row, auto many) {
+        const Index share = scale_.is_coarse ? Index{many} : Index{1};
         const double own = given.slope(row) / static_cast<double>(share) * times;
-        const double bend = given.curvature(row) / static_cast<double>(share) * times_curvature;
+        const double scaled = given.curvature(row) / static_cast<double>(share) * times_curvature;
         const Word rounded = share * static_cast<Word>(std::nearbyint(std::clamp(own, -slope, slope)));
-        const Word curved = share * static_cast<Word>(std::nearbyint(std::min(bend, curvature)));
+        const Word curved = share * static_cast<Word>(std::nearbyint(std::min(scaled, curvature)));
         if (scale_.is_packed) {
             words_[row] = (rounded << kRestField) + (curved << kCountField) + 1;
         } else {
             words_[2 * row] = rounded;
             words_[2 * row + 1] = (curved << bits) + many;
         }
-        parts[at(block)] += Sums{rounded, (curved << bits) + many};
+        sum += Sums{rounded, (curved << bits) + many};
     });
     Sums total;
     for (const Sums& own : parts) {

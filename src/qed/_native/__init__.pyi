@@ -80,7 +80,7 @@ def column_spreads(X: Matrix, Y: Matrix, s: Vector | None, total: float) -> tupl
     ``total`` is the sum of the weights.
     """
 
-def spread_doubts(mean: Vector, spread: Vector, about: Vector, total: float, terms: int) -> tuple[Vector, Vector]:
+def moment_rounding(mean: Vector, spread: Vector, about: Vector, total: float, terms: int) -> tuple[Vector, Vector]:
     """Bounds on the rounding of means and of spreads, (q,) each, summed about a row with at most so many additions."""
 
 def centre_moments(
@@ -335,13 +335,13 @@ def group_value(w: Matrix, number: Indices | None, strength: Vector, ridge: floa
     ``number`` is int64, the group of each row, or None: every row is one. ``strength`` is one for all, or one each.
     """
 
-def group_shrink(z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector) -> float:
-    """Find the largest factor <= 1 by which every group of z, longer by that of doubt, is within its strength."""
+def group_shrink(z: Matrix, rounding_error: Matrix, number: Indices | None, strength: Vector) -> float:
+    """Find the largest factor <= 1 by which every group of z, longer by that of rounding_error, is within its strength."""
 
 def group_excess(
-    w: Matrix, z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector, ridge: float
+    w: Matrix, z: Matrix, rounding_error: Matrix, number: Indices | None, strength: Vector, ridge: float
 ) -> tuple[float, float]:
-    """Tell what separates w and z from equality in the inequality of Fenchel and Young, and how much doubt in z may add."""
+    """Tell what separates w and z from equality in the inequality of Fenchel and Young, and what its rounding may add."""
 
 SweptGroups: TypeAlias = tuple[NDArray[np.int64], Vector, Vector, float]
 """Starts of groups of coefficients with their end, bounds on the curvature along each, strengths, and a ridge."""
@@ -535,6 +535,38 @@ def run_lloyd(
     ``goal`` is the total of squares, the weight, the longest row, squared moves that are small enough, and passes; ``state``,
     which is written, centres, sums, weights, moves of centres and of groups. Returns how it ended, the inertia after each move
     of the centres (the first so many numbers), moves, passes, and distances that were computed.
+    """
+
+def draw_apart(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    uniforms: Vector,
+    k: int,
+    trials: int,
+    power: float,
+) -> NDArray[np.int64]:
+    """Draw rows with probability in proportion to a power of the distance from those before, the best of some each time."""
+
+def run_batches(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    batches: NDArray[np.int64],
+    rule: tuple[float, float, float, float, float],
+    centres: Matrix,
+    counts: Vector,
+    seen: Vector,
+) -> tuple[int, int]:
+    """Move centres by batches of rows until they rest (1), one has seen too few rows (2), or batches are used up (0).
+
+    ``rule`` is the share of the largest count that is too little, rows after which to look, the rate of averages, the averaged
+    squared move that is small enough, and steps without a lower average to wait. ``centres``, ``counts`` and ``seen`` are
+    written; the last holds steps, rows since counts were looked at, distances computed, the mean squared distance of the last
+    batch, its average and that of the squared move, the least average, and steps since. Returns how it ended, after how many
+    batches.
     """
 
 def approach(
@@ -1427,11 +1459,12 @@ def umap_cross_entropy(
 
 def code_rows(
     G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: bool, sweeps: int
-) -> int:
+) -> tuple[int, float, float]:
     """Minimise w'(G + ridge)w / 2 − p'w + lasso |w| for each row p of P (n, k), over w >= 0 if ``positive``, by coordinates.
 
     Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
-    of it, or after ``sweeps``; returns how many rows ended so. All three tables are in C order.
+    of it, or after ``sweeps``. Returns how many rows ended so, the objective, and what entries of W could gain at the start, each
+    alone, summed over rows. All three tables are in C order.
     """
 
 def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: float) -> Vector:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -24,10 +24,13 @@ from qed.core import (
 )
 from qed.core._jobs import mapped
 from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
-from qed.core._routing import RoutesToOne
+from qed.core._routing import OwnRequest, RoutesToOne, is_enabled, require_taken, routed
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._judge import Table
 from qed.model_selection._subset import countable, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 METHODS = ("decision_function", "predict_proba")
 TOL = 1e-10  # of the sigmoid's gap: probabilities are then right to about five digits
@@ -120,6 +123,9 @@ class CalibratedClassifierCV(Classifier, RoutesToOne):
     )
     fold_estimators_: list[Any] = fitted("With one classifier, those fitted without each fold.", answers=False)
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
+    weighted_: list[str] = fitted(
+        "What was fitted with weights: 'estimator', 'curves', both or none.", answers=False, optional=True
+    )
     certificate_: CompositeCertificate = fitted("The certificates of the classifiers and of the curves.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -130,17 +136,25 @@ class CalibratedClassifierCV(Classifier, RoutesToOne):
         X : table of n rows
             Rows.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; classifiers that take no weights are fitted without. Where metadata are routed, the
-            classifier asks for them.
+            How often each row counts for the curves, and for classifiers that take weights; where metadata are routed, for
+            those that ask for them.
         **fit_params : object
             Passed to ``fit`` of the classifiers; what has one entry for each row is cut like the rows.
         """
         self._validate_params()
         given = {**{name: countable(value) for name, value in fit_params.items()}, "sample_weight": sample_weight}
         options = self._options_inside(given, counts=accepts_weight(self._template()))
-        data = self._fit_data(X, y, options.get("sample_weight", sample_weight))  # curves weigh rows as classifiers do
-        X, codes, s = countable(X), data.y.astype(np.intp), data.weight
-        table = Table(X, codes, {**options, "sample_weight": s} if "sample_weight" in options else options)
+        own = options.get("sample_weight")
+        if own is not None and sample_weight is not None and not np.array_equal(own, sample_weight):
+            raise InvalidParameter(
+                "CalibratedClassifierCV takes one weight a row, and got sample_weight for its curves and others for its"
+                " classifier, which asks for them by another name. Pass one of them."
+            )
+        data = self._fit_data(X, y, sample_weight if own is None else own)
+        X, codes, weight = countable(X), data.y.astype(np.intp), data.weight
+        table = Table(X, codes, options if own is None else {**options, "sample_weight": weight})
+        s = None if sample_weight is None else weight
+        self.weighted_ = [*["estimator"] * (own is not None), *["curves"] * (s is not None)]
         self.classes_ = data.classes
         if len(self.classes_) < 2:
             raise InvalidData("CalibratedClassifierCV needs rows of two classes at least, and y has one class.")
@@ -192,6 +206,22 @@ class CalibratedClassifierCV(Classifier, RoutesToOne):
 
     _inside = "_classifier"
     _classifier = property(lambda self: self._template())
+
+    def _routed_parts(self, method: str) -> list[tuple[Any, str]] | None:
+        return [(self._asked(), method), (OwnRequest(self, "sample_weight"), method)] if method == "fit" else None
+
+    def _options_inside(self, metadata: Mapping[str, Any], *, counts: bool = True) -> dict[str, Any]:
+        """Return what the classifier is given; the curves take weights whether or not it does."""
+        if not is_enabled():
+            return super()._options_inside(metadata, counts=counts)
+        given = {name: value for name, value in metadata.items() if value is not None}
+        others = {name: value for name, value in given.items() if name != "sample_weight"}
+        require_taken(self, "fit", others, [(self._asked(), "fit")])
+        return routed(self, self._asked(), "fit", given)
+
+    def _asked(self) -> Any:
+        """Return the classifier whose requests count: without one it is LinearSVC, with weights."""
+        return self._template().set_fit_request(sample_weight=True) if self.estimator is None else self.estimator
 
     def _template(self) -> Any:
         # by its public name: packages above are not imported

@@ -1,4 +1,5 @@
 from qed.certificates._ascent import AscentCertificate as AscentCertificate
+from qed.certificates._ascent import BoundDecomposition as BoundDecomposition
 from qed.certificates._bracket import BracketCertificate as BracketCertificate
 from qed.certificates._certificate import Certificate as Certificate
 from qed.certificates._certificate import GapCertificate as GapCertificate

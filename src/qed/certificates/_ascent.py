@@ -7,13 +7,66 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.certificates._certificate import Certificate, data_in_words
+from qed.certificates._certificate import Certificate, data_in_words, require_nonnegative
 from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+@record("bound-decomposition")
+class BoundDecomposition:
+    """A log-likelihood with hidden parts, as a sum that a distribution q of those parts gives, per unit of weight of the rows.
+
+    For every q and all parameters, log-likelihood = ``expected`` + ``entropy`` + ``divergence``. The first two are a lower bound of
+    it, as no divergence is negative. An expectation step chooses q, and a maximisation step then raises ``expected``.
+
+    Attributes
+    ----------
+    expected : float
+        Expected log-likelihood of rows and hidden parts together, Q, with the logarithm of the prior where there is one.
+    entropy : float
+        Entropy of q, in nats; zero where q puts every row into one component (hard EM).
+    divergence : float
+        Kullback-Leibler divergence of q from the distribution of the hidden parts given the rows: zero where q is that one (EM).
+    maximisation_gain : float
+        What a maximisation step from here adds to ``expected``, and so to the lower bound.
+    next_divergence : float
+        The divergence that this step leaves: q stays, and parameters move.
+    """
+
+    expected: float
+    entropy: float
+    divergence: float
+    maximisation_gain: float
+    next_divergence: float
+
+    @property
+    def lower_bound(self) -> float:
+        """What the log-likelihood is at least."""
+        return self.expected + self.entropy
+
+    @property
+    def log_likelihood(self) -> float:
+        """The sum of the three parts."""
+        return self.lower_bound + self.divergence
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers, ready to print."""
+        return {
+            "log-likelihood": (
+                f"{self.log_likelihood:.8g} = Q {self.expected:.8g} + entropy {self.entropy:.6g} + KL {self.divergence:.2g}"
+            ),
+            "next step": f"adds {self.maximisation_gain:.2g} to Q and leaves a KL of {self.next_divergence:.2g}",
+        }
+
+    def check(self) -> None:
+        """Refuse numbers that no fit produces."""
+        require_nonnegative(self.entropy, self.divergence, self.maximisation_gain, self.next_divergence, below=math.inf)
+        if not math.isfinite(self.expected):
+            raise ModelFileError("the certificate holds an expected log-likelihood that is no number")
 
 
 @record("ascent")
@@ -34,7 +87,7 @@ class AscentCertificate(Certificate):
     trace : ndarray of shape (m,)
         The objective at the start and after each step; it never falls by more than rounding.
     gain : float
-        What one more step adds to the objective; of mixtures zero where that is at most sixteen times ``rounding``, and hidden.
+        What one more step adds to the objective; of mixtures zero where that is at most twice ``rounding``, and hidden.
     displacement : float
         How far that step moves the parameters, in units of their own spread.
     tol : float
@@ -43,6 +96,9 @@ class AscentCertificate(Certificate):
         ``"solved"``, ``"max_iter"``, ``"stopped"`` or ``"interrupted"``.
     fingerprint : Fingerprint
         The data this is about.
+    decomposition : BoundDecomposition or None
+        Of mixtures fitted by expectation-maximisation: the objective as a lower bound, and what is missing. Numbers in it are
+        zero where they are at most twice ``rounding``. None for other models, and in files of mixtures that do not say.
     """
 
     what: str
@@ -54,6 +110,7 @@ class AscentCertificate(Certificate):
     tol: float
     outcome: str
     fingerprint: Fingerprint
+    decomposition: BoundDecomposition | None = None
 
     @property
     def reached(self) -> bool:
@@ -74,6 +131,7 @@ class AscentCertificate(Certificate):
         return {
             "objective": f"{self.objective:.8g} a row, from {self.trace[0]:.8g}",
             "gain of the next step": f"{self.gain:.2g} ({self.tol:.1g} was small enough)",
+            **({} if self.decomposition is None else self.decomposition.numbers()),
             "displacement": f"{self.displacement:.1e}",
             "rounding": f"{self.rounding:.1e}",
             "steps": str(len(self.trace) - 1),

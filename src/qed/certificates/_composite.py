@@ -34,7 +34,9 @@ class CompositeCertificate(Certificate):
     @property
     def statement(self) -> str:
         """The claim in one sentence."""
-        claims = f"each of {len(self.parts)} parts has its own certificate"
+        if len(self.parts) == 1:
+            return str(next(iter(self.parts.values())).statement)
+        claims = f"Each of {len(self.parts)} parts has its own certificate"
         return f"{claims}; nothing is claimed of {', '.join(self.silent)}." if self.silent else f"{claims}."
 
     def numbers(self) -> dict[str, str]:

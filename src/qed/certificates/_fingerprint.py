@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@record("fingerprint")
+@record("fingerprint", earlier={f"{part}_doubt": f"{part}_rounding" for part in ("weight", "mean", "spread")})
 class Fingerprint:
     """Moments that recognise a data set without holding it, whatever the order or the chunks of its rows.
 
@@ -30,9 +30,9 @@ class Fingerprint:
         Weighted mean of every column, targets last.
     spread : ndarray of shape (n_features + n_targets,)
         Weighted sum of squared deviations from the mean, column by column.
-    weight_doubt : float
+    weight_rounding : float
         Bound on the rounding of ``weight``.
-    mean_doubt, spread_doubt : ndarray of shape (n_features + n_targets,) or None
+    mean_rounding, spread_rounding : ndarray of shape (n_features + n_targets,) or None
         Bounds on the rounding of ``mean`` and ``spread``; they grow when rows are forgotten. None in old files, which do not
         say.
     """
@@ -41,17 +41,17 @@ class Fingerprint:
     weight: float
     mean: NDArray[np.float64]
     spread: NDArray[np.float64]
-    weight_doubt: float = 0.0
-    mean_doubt: NDArray[np.float64] | None = None
-    spread_doubt: NDArray[np.float64] | None = None
+    weight_rounding: float = 0.0
+    mean_rounding: NDArray[np.float64] | None = None
+    spread_rounding: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         """Refuse a record that no data set can have."""
-        vectors = [self.mean, self.spread, *(v for v in (self.mean_doubt, self.spread_doubt) if v is not None)]
+        vectors = [self.mean, self.spread, *(v for v in (self.mean_rounding, self.spread_rounding) if v is not None)]
         shapes_agree = self.mean.ndim == 1 and all(vector.shape == self.mean.shape for vector in vectors)
         if not shapes_agree or self.rows < 0 or not self.weight >= 0:
             msg = "the data fingerprint is malformed: its vectors disagree in shape or its counts are negative"
             raise ModelFileError(msg)
-        if not self.weight_doubt >= 0 or not all(np.all(doubt >= 0) for doubt in vectors[2:]):
+        if not self.weight_rounding >= 0 or not all(np.all(rounding_error >= 0) for rounding_error in vectors[2:]):
             msg = "the data fingerprint is malformed: a bound on rounding is negative or undefined"
             raise ModelFileError(msg)

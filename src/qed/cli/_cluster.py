@@ -51,7 +51,7 @@ def _show(found: Clustering, screen: Screen) -> None:
         for one in found.methods
     ]
     screen.table(("", "clusters", "halves agree", ""), rows, right="12")
-    screen.heading(f"Result: {found.model.sheet.output.method}")
+    screen.heading(f"Result: {found.model.schema.output.method}")
     screen.say(f"  {found.structure}")
     portraits = [
         (f"cluster {group.name}", f"{group.n_rows:,}", "; ".join(trait_words(one) for one in group.traits[:3]))
@@ -63,7 +63,7 @@ def _show(found: Clustering, screen: Screen) -> None:
 def _facts(found: Clustering) -> dict[str, Any]:
     """Return a clustering as plain values."""
     return {
-        "k": len(found.model.sheet.output.labels),
+        "k": len(found.model.schema.output.labels),
         "votes": {} if found.choice is None else found.choice.votes,
         "reasons": [] if found.choice is None else found.choice.reasons,
         "methods": [

@@ -35,8 +35,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.table(
         ("", found.measure, "model"),
         [
-            (options.model, f"{found.first:.5g}", first.sheet.story.candidate),
-            (options.other, f"{found.second:.5g}", second.sheet.story.candidate),
+            (options.model, f"{found.first:.5g}", first.schema.fit_record.candidate),
+            (options.other, f"{found.second:.5g}", second.schema.fit_record.candidate),
         ],
         right="1",
     )

@@ -50,15 +50,15 @@ def arguments(made: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
-    """Tell the story."""
+    """Run the demonstration."""
     import qed  # noqa: PLC0415
     from qed.report import study_report  # noqa: PLC0415
     from qed.study import fit, load  # noqa: PLC0415
 
     folder = _folder(options.folder)
     screen.say(f"qed {qed.__version__}: machine learning that shows its proof.", "bold")
-    target, story, title = DEMOS[options.data]
-    screen.say(story)
+    target, words, title = DEMOS[options.data]
+    screen.say(words)
     data = folder / f"{options.data}.csv"
     write_whole(str(data), lambda path: _copy_table(options.data, path), replace=True)
     command = f"qed fit {data} --target {target} --out {folder / 'model.qed'} --report {folder / 'report.html'}"
@@ -111,7 +111,8 @@ def _show_others(options: argparse.Namespace, screen: Screen, folder: Path) -> N
         lines = [one for one in single if one not in trees]
         best = [found[0] for found in (trees, lines) if found]
         for one in sorted(best, key=lambda entry: entry.loss):
-            screen.say(f"  {name:10s} {one.title[:50]:50s} loss {one.loss:.4g}")
+            title = one.title if len(one.title) <= 60 else f"{one.title[:59]}…"
+            screen.say(f"  {name:10s} {title:60s} loss {one.loss:.4g}")
 
 
 def _tamper(model: Any) -> str:

@@ -63,7 +63,7 @@ def _show(found: Detection, screen: Screen) -> None:
 
 def _facts(found: Detection) -> dict[str, Any]:
     """Return what was found as plain values."""
-    output = found.model.sheet.output
+    output = found.model.schema.output
     return {
         "rate": output.rate,
         "threshold": output.threshold,

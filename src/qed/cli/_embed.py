@@ -1,4 +1,4 @@
-"""``qed embed``: a table in, its rows as points in the plane, a model that embeds new ones and a page out."""
+"""``qed embed``: a table in, its rows as points in two dimensions, a model that embeds new ones and a page out."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _show(found: TableEmbedding, screen: Screen) -> None:
     ]
     screen.table(("", "trustworthiness", "continuity", ""), rows, right="12")
     screen.say(f"  {found.reason}")
-    screen.heading(f"Result: {found.model.sheet.output.method} of {len(found.points):,} rows")
+    screen.heading(f"Result: {found.model.schema.output.method} of {len(found.points):,} rows")
     screen.say(
         f"  trustworthiness {found.trustworthiness:.3f}: points that are near each other are rows that are near each other"
     )

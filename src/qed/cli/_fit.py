@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         )
     screen.stop()
     write_whole(options.out, study.model.save, replace=options.force)
-    if costs is not None and study.sheet.target.task != "binary":
+    if costs is not None and study.schema.target.task != "binary":
         screen.warn("--cost is for a target of two classes, and means nothing here.")
     report = None if options.no_report else _reported(study, options, costs)
     show(study, screen)
@@ -133,19 +133,19 @@ def show(study: Study, screen: Screen) -> None:
     """Print what was understood, tried and found."""
     from qed.model_selection._candidate import members_of  # noqa: PLC0415
 
-    sheet = study.sheet
-    story, target = sheet.story, sheet.target
+    schema = study.schema
+    fit_record, target = schema.fit_record, schema.target
     unit = f" {target.unit}" if target.unit else ""
-    screen.heading(f"{story.rows_used:,} rows · {target.task} · {target.reason}")
-    show_columns(sheet.columns, screen)
-    for note in story.notes:
+    screen.heading(f"{fit_record.rows_used:,} rows · {target.task} · {target.reason}")
+    show_columns(schema.columns, screen)
+    for note in fit_record.notes:
         screen.warn(note)
     screen.heading("Compared by cross-validation, on rows each model had not seen")
     measure = "error" if target.task == "regression" else "log loss"
     screen.table(("", measure, "±", "rows", ""), _ranking(study, 16 if screen.width >= 100 else 10), right="123")
     if len({entry.n_rows for entry in study.comparison.latest[:8]}) > 1:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
-    screen.heading(f"Winner: {story.candidate}")
+    screen.heading(f"Winner: {fit_record.candidate}")
     if study.winner.candidate is not None and study.winner.candidate.parts:
         screen.say(f"  {members_of(study.winner.candidate)}")
     for name, score in study.held_out.scores.items():
@@ -156,7 +156,7 @@ def show(study: Study, screen: Screen) -> None:
         )
         against = "   by chance: 0.1" if name == "found in the top tenth" else against
         screen.say(f"  {name:24} {score.value:.4g}{own_unit}  ({score.lower:.4g} to {score.upper:.4g}){against}")
-    screen.say(f"  measured on {story.held_out:,} rows kept aside; in brackets 95 % intervals", "dim")
+    screen.say(f"  measured on {fit_record.held_out:,} rows kept aside; in brackets 95 % intervals", "dim")
     screen.heading("Proven")
     screen.say(f"  {study.model.proof.statement}")
     show_check(study.checked, screen)
@@ -167,7 +167,7 @@ def show(study: Study, screen: Screen) -> None:
 
 def _ranking(study: Study, longest: int) -> list[tuple[str, str, str, str, str]]:
     """Return the best candidates and the constant, each with a bar that is as long as its error."""
-    is_number = study.sheet.target.task == "regression"
+    is_number = study.schema.target.task == "regression"
     entries = [*study.comparison.latest[:8], *study.comparison.baselines]
     values = [math.sqrt(entry.loss) if is_number else entry.loss for entry in entries]
     rows = []
@@ -190,7 +190,7 @@ def _contributed(study: Study) -> list[dict[str, Any]] | None:
 
 def facts(study: Study) -> dict[str, Any]:
     """Return the study as plain values."""
-    sheet = study.sheet
+    schema = study.schema
     scores, baseline = (
         {
             name: {"value": score.value, "lower": score.lower, "upper": score.upper, "level": score.level}
@@ -200,14 +200,14 @@ def facts(study: Study) -> dict[str, Any]:
     )
     proof = study.model.proof
     return {
-        "target": sheet.target.name,
-        "task": sheet.target.task,
-        "rows": sheet.story.rows_used,
-        "rows_fitted": sheet.story.rows_fitted,
-        "held_out": sheet.story.held_out,
+        "target": schema.target.name,
+        "task": schema.target.task,
+        "rows": schema.fit_record.rows_used,
+        "rows_fitted": schema.fit_record.rows_fitted,
+        "held_out": schema.fit_record.held_out,
         "columns": [
             {"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing, "form": one.form}
-            for one in sheet.columns
+            for one in schema.columns
         ],
         "candidates": [
             {
@@ -220,7 +220,7 @@ def facts(study: Study) -> dict[str, Any]:
             }
             for entry in [*study.comparison.latest, *study.comparison.baselines]
         ],
-        "winner": sheet.story.candidate,
+        "winner": schema.fit_record.candidate,
         "constant": study.winner.candidate is not None and study.winner.candidate.is_constant,
         "scores": scores,
         "baseline": baseline,
@@ -231,6 +231,6 @@ def facts(study: Study) -> dict[str, Any]:
         "contributions": _contributed(study),
         "certificate": {"statement": proof.statement, "numbers": proof.numbers(), "reached": proof.reached},
         "checked": None if study.checked is None else study.checked.is_accepted,
-        "notes": list(sheet.story.notes),
+        "notes": list(schema.fit_record.notes),
         "interrupted": study.is_interrupted,
     }

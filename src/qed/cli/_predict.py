@@ -97,7 +97,7 @@ def require_columns(model: Any, table: Any, *, allow: bool) -> None:
     lacking = model.lacking(table)
     if lacking and not allow:
         listed = ", ".join(repr(name) for name in lacking[:6]) + (" …" if len(lacking) > 6 else "")
-        known = {column.name for column in model.sheet.columns}
+        known = {column.name for column in model.schema.columns}
         others = ", ".join(repr(name) for name in table.names if name not in known)[:200]
         hint = f" Unknown to it are {others}: is one of them meant?" if others else ""
         raise InvalidData(
@@ -157,12 +157,12 @@ def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
 
     if not isinstance(model, TableModel):
         return _outputs(model, table, options)
-    if options.threshold is not None and (model.sheet.target.task != "binary" or not 0 <= options.threshold <= 1):
+    if options.threshold is not None and (model.schema.target.task != "binary" or not 0 <= options.threshold <= 1):
         raise InvalidParameter(
             f"--threshold {options.threshold:g}: it is a probability between 0 and 1, for models of two classes."
         )
     if options.intervals:
-        half = model.sheet.story.scores.get("90 % of errors below")
+        half = model.schema.fit_record.scores.get("90 % of errors below")
         if half is None or len(model.classes_):
             raise InvalidParameter(
                 "--intervals: this model has none. They are for numbers, from models of which at least 29 rows were kept aside."
@@ -171,9 +171,9 @@ def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
         said = model.answers(table)
         if not options.intervals:
             return {"prediction": said}
-        low, high = model.sheet.target.possible
+        low, high = model.schema.target.possible
         return {"prediction": said, "lower": np.maximum(said - half, low), "upper": np.minimum(said + half, high)}
-    shares, target = model.answers(table), model.sheet.target
+    shares, target = model.answers(table), model.schema.target
     if options.threshold is not None:
         target = replace(target, threshold=options.threshold)
     found: Columns = {"prediction": typed_classes(target)[decided(shares, target)]}
@@ -186,7 +186,7 @@ def _outputs(model: Any, table: Any, options: argparse.Namespace) -> Columns:
     """Return clusters, coordinates or anomaly scores."""
     for flag, is_said in (("--threshold", options.threshold is not None), ("--intervals", options.intervals)):
         if is_said:
-            raise InvalidParameter(f"{flag}: this is a model of {model.sheet.output.task}, which has none.")
+            raise InvalidParameter(f"{flag}: this is a model of {model.schema.output.task}, which has none.")
     found: Columns = model.outputs(table)
     if options.no_probabilities:
         found = {name: one for name, one in found.items() if not name.startswith("probability_")}

@@ -81,23 +81,23 @@ def run_without_target(options: argparse.Namespace, screen: Screen, fit: Any, re
 
 def show_end(options: argparse.Namespace, screen: Screen, found: Any, page: str | None, clock: Clock) -> dict[str, Any]:
     """Print proof and files; return what every answer in JSON holds."""
-    sheet, proof = found.model.sheet, found.model.proof
+    schema, proof = found.model.schema, found.model.proof
     screen.heading("Proven")
     screen.say(f"  {proof.statement}")
     show_check(found.checked, screen)
     show_files(options, screen, page, clock.spent, rows=options.rows)
     return {
-        "rows": sheet.story.rows_used,
-        "rows_fitted": sheet.story.rows_fitted,
+        "rows": schema.fit_record.rows_used,
+        "rows_fitted": schema.fit_record.rows_fitted,
         "columns": [
             {"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing, "form": one.form}
-            for one in sheet.columns
+            for one in schema.columns
         ],
-        "method": sheet.output.method,
-        "scores": sheet.story.scores,
+        "method": schema.output.method,
+        "scores": schema.fit_record.scores,
         "certificate": {"statement": proof.statement, "numbers": proof.numbers(), "reached": proof.reached},
         "checked": None if found.checked is None else found.checked.is_accepted,
-        "notes": list(sheet.story.notes),
+        "notes": list(schema.fit_record.notes),
         "model": options.out,
         "report": page,
         "rows_file": options.rows,
@@ -107,10 +107,10 @@ def show_end(options: argparse.Namespace, screen: Screen, found: Any, page: str 
 
 def show_table(found: Any, screen: Screen) -> None:
     """Print how many rows there are, the columns and the notes."""
-    sheet = found.model.sheet
-    screen.heading(f"{sheet.story.rows_used:,} rows")
-    show_columns(sheet.columns, screen)
-    for note in sheet.story.notes:
+    schema = found.model.schema
+    screen.heading(f"{schema.fit_record.rows_used:,} rows")
+    show_columns(schema.columns, screen)
+    for note in schema.fit_record.notes:
         screen.warn(note)
 
 

@@ -34,8 +34,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.say("✓ accepted", "bold green")
     screen.say(f"  {model.proof.statement}")
     screen.say(
-        f"  Every claim of every part was computed again, on {model.sheet.story.rows_fitted:,} rows, by code that shares nothing"
-        " with the fit.",
+        f"  Every claim of every part was computed again, on {model.schema.fit_record.rows_fitted:,} rows, by code that shares"
+        " nothing with the fit.",
         "dim",
     )
     screen.answer(

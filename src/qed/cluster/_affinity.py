@@ -168,11 +168,17 @@ class AffinityPropagation(Clusterer):
         np.fill_diagonal(noisy, -np.inf)
         messages = _kernels.Messages(noisy, own, float(self.damping))
         since, before, outcome, step = np.zeros(n, np.int64), np.zeros(n, bool), "max_iter", 0
+        best, most = before, -np.inf
         with Progress(type(self).__name__, verbose=int(self.verbose)) as progress:
             try:
                 for step in range(1, self.max_iter + 1):
                     is_exemplar = messages.step()
                     since = np.where(is_exemplar == before, since + 1, 1)
+                    if (
+                        not np.array_equal(is_exemplar, before)
+                        and (gain := _net_similarity(S, preference, is_exemplar)) > most
+                    ):
+                        best, most = is_exemplar, gain
                     before = is_exemplar
                     if step > self.convergence_iter and since.min() >= self.convergence_iter and is_exemplar.any():
                         outcome = "solved"
@@ -182,7 +188,8 @@ class AffinityPropagation(Clusterer):
                         break
             except KeyboardInterrupt:
                 outcome = "interrupted"
-        return self._assigned(S, preference, before, step, outcome)
+        # messages that did not settle leave exemplars of some round: the best one is as good an answer as the last
+        return self._assigned(S, preference, before if outcome == "solved" else best, step, outcome)
 
     def _assigned(self, S: Array, preference: Array, is_exemplar: Array, step: int, outcome: str) -> _Election:
         """Give each group the member that serves it best, and each row its most similar exemplar."""
@@ -269,6 +276,13 @@ def _are_equal(S: Array, preference: Array) -> bool:
     """Tell whether all similarities are the same, and all preferences."""
     others = S[~np.eye(len(S), dtype=bool)]
     return bool(np.all(preference == preference[0]) and np.all(others == others[0]))
+
+
+def _net_similarity(S: Array, preference: Array, is_exemplar: Array) -> float:
+    """Return the sum of similarities of rows to their exemplars, and of the preferences of these."""
+    if not is_exemplar.any():
+        return -np.inf
+    return float(S[np.ix_(~is_exemplar, is_exemplar)].max(axis=1).sum() + preference[is_exemplar].sum())
 
 
 def _most_similar(S: Array, exemplars: Array) -> Array:

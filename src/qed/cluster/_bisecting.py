@@ -123,13 +123,13 @@ class BisectingKMeans(CentreModel):
                 leaf = self._next(tree)
                 rows = tree.rows[leaf]
                 weight = None if data.weight is None else data.weight[rows]
-                run, origin = self._halve(table[rows], weight, tree.centres[leaf], rng, progress)
+                own, run = self._halve(table[rows], weight, tree.centres[leaf], rng, progress)
                 evaluations += run.evaluations
                 if run.outcome in ("stopped", "interrupted"):
                     outcome = run.outcome
                     break
                 outcome = "max_iter" if run.outcome == "max_iter" else outcome
-                tree.split(leaf, rows, run, origin, _inertias(table[rows], weight, run, origin))
+                tree.split(leaf, rows, run, own.origin, _inertias(own, run))
         self.tree_centers_, self.tree_children_ = tree.arrays()
         self.labels_ = tree.labels()
         centres = np.stack([tree.centres[leaf] for leaf in tree.leaves])
@@ -154,7 +154,7 @@ class BisectingKMeans(CentreModel):
 
     def _halve(
         self, X: Any, weight: Array | None, mean: Array, rng: Generator, progress: Progress
-    ) -> tuple[Run, Array]:
+    ) -> tuple[Places, Run]:
         places = Places.of(X, mean, weight)
         spread = float(np.sum(places.squares if weight is None else weight * places.squares))
         total = float(X.shape[0] if weight is None else weight.sum())
@@ -165,8 +165,8 @@ class BisectingKMeans(CentreModel):
             run = lloyd(places, centres, most=self.max_iter, tol=tol, progress=progress)
             best = run if best is None or run.inertia < best.inertia else best
         if best is None or min(np.bincount(best.labels, minlength=2)) == 0:
-            return _by_order(places, best), places.origin  # rows coincide: half of them each
-        return best, places.origin
+            return places, _by_order(places, best)  # rows coincide: half of them each
+        return places, best
 
     def predict(self, X: Any) -> Array:
         """Return the leaf of rows: at each node they go to the nearer of two centres.
@@ -240,16 +240,10 @@ def _drift(tree: tuple[Array, Array], weights: Array, sums: Array) -> float:
     return float(np.sqrt(off))
 
 
-def _inertias(X: Any, weight: Array | None, run: Run, origin: Array) -> list[float]:
+def _inertias(places: Places, run: Run) -> Array:
     """Return the inertia of each half."""
-    places = Places.of(X, origin, weight)
-    halves = []
-    for half in (0, 1):
-        rows = np.flatnonzero(run.labels == half)
-        part = Places.of(X[rows], origin, None if weight is None else weight[rows])
-        near = places.approach(run.centres[half][None], None)[0][0][rows] if len(rows) else np.zeros(0)
-        halves.append(float(np.sum(near if part.s is None else part.s * near)))
-    return halves
+    near = places.approach(run.centres, None)[0][run.labels, np.arange(len(run.labels))]
+    return np.bincount(run.labels, near if places.s is None else places.s * near, 2)
 
 
 class _Tree:
@@ -262,14 +256,14 @@ class _Tree:
         self.inertia = {0: total}
         self.leaves = [0]
 
-    def split(self, leaf: int, rows: Array, run: Run, origin: Array, inertias: list[float]) -> None:
+    def split(self, leaf: int, rows: Array, run: Run, origin: Array, inertias: Array) -> None:
         """Replace a leaf by its two halves."""
         a = len(self.centres)
         self.children[leaf] = (a, a + 1)
         for half in (0, 1):
             self.centres.append(run.centres[half] + origin)
             self.children.append((-1, 0))
-            self.rows[a + half], self.inertia[a + half] = rows[run.labels == half], inertias[half]
+            self.rows[a + half], self.inertia[a + half] = rows[run.labels == half], float(inertias[half])
         at = self.leaves.index(leaf)
         self.leaves[at : at + 1] = [a, a + 1]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-LARGEST = 1000  # rows or columns of a matrix whose eigenvalues are found for the bound
+MAX_EIGEN_SIDE = 1000  # rows or columns of a matrix whose eigenvalues are found for the bound
 
 
 class Scatter:
@@ -36,18 +36,18 @@ class Scatter:
     def __init__(self, X: Any, weight: Array | None) -> None:
         n, p = X.shape
         self.matrix: Array | None = None
-        self.doubt = 0.0
+        self.rounding_error = 0.0
         self.seen: Fingerprint
-        if p <= LARGEST and (n >= p or is_sparse(X)):
+        if p <= MAX_EIGEN_SIDE and (n >= p or is_sparse(X)):
             moments = Moments.of(Chunk(X, None, weight))
             self.seen = fingerprint_of(moments)
-            self.matrix, self.doubt = moments.XX, moments.rounding * float(np.sum(moments.peak))
+            self.matrix, self.rounding_error = moments.XX, moments.rounding * float(np.sum(moments.peak))
         else:
             self.seen = fingerprint(X, np.empty((n, 0)), weight)
-            if n <= LARGEST and not is_sparse(X):
+            if n <= MAX_EIGEN_SIDE and not is_sparse(X):
                 root = np.ones(n) if weight is None else np.sqrt(weight)
                 self.matrix = design(X).rows_gram(self.seen.mean) * np.multiply.outer(root, root)  # type: ignore[attr-defined]
-                self.doubt = (p + 16) * UNIT * self.total
+                self.rounding_error = (p + 16) * UNIT * self.total
 
     @property
     def total(self) -> float:
@@ -57,14 +57,18 @@ class Scatter:
     def least_inertia(self, k: int) -> tuple[float, float]:
         """Return a lower bound on the inertia of any k centres, rounding taken off, and the rounding of the total."""
         total = self.total
-        doubt = self.doubt + float(np.sum(self.seen.spread_doubt)) if self.seen.spread_doubt is not None else self.doubt
+        rounding_error = (
+            self.rounding_error + float(np.sum(self.seen.spread_rounding))
+            if self.seen.spread_rounding is not None
+            else self.rounding_error
+        )
         if self.matrix is None or k - 1 >= len(self.matrix) or not 1e-120 < total < 1e120:
-            return 0.0, doubt
+            return 0.0, rounding_error
         with one_blas_thread(self.matrix.size):
             values, vectors = np.linalg.eigh(self.matrix)
             values, vectors = values[::-1], vectors[:, ::-1]
-            error = doubt + error_of_all(
+            error = rounding_error + error_of_all(
                 self.matrix, values, vectors
             )  # of products about a mean that is rounded itself
         left = float(np.sum(values[k - 1 :])) - (len(values) - k + 1) * error
-        return max(left, 0.0), doubt
+        return max(left, 0.0), rounding_error

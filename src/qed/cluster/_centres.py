@@ -46,18 +46,18 @@ class CentreModel(Clusterer, Transformer, sparse=True):
         return places, scatter
 
     def _store(self, run: Run, places: Places | Space, scatter: Scatter) -> None:
-        bound, doubt = scatter.least_inertia(self.n_clusters)
+        bound, rounding_error = scatter.least_inertia(self.n_clusters)
         self.cluster_centers_ = run.centres + places.origin
         # centres are stored in the coordinates of the rows, however far these are from zero
         moved = UNIT * float(np.linalg.norm(np.abs(self.cluster_centers_).max(axis=0))) * scatter.seen.weight**0.5
-        doubt += moved * (moved + 2 * (run.drift + UNIT * scatter.total**0.5))
+        rounding_error += moved * (moved + 2 * (run.drift + UNIT * scatter.total**0.5))
         self.labels_ = run.labels
         self.inertia_ = run.inertia
         self.n_iter_ = run.steps
         self.certificate_ = ClustersCertificate(
             objective=run.inertia,
             bound=bound,
-            rounding=doubt + (places.shape[1] + 64) * UNIT * (run.inertia + scatter.total),
+            rounding=rounding_error + (places.shape[1] + 64) * UNIT * (run.inertia + scatter.total),
             null_objective=scatter.total,
             drift=run.drift,
             trace=run.trace,

@@ -21,7 +21,7 @@ SILHOUETTE_ROWS = 5000  # rows of a sample whose silhouettes are computed: their
 
 
 def elbow(costs: Any, ks: Any = None) -> int:
-    """Return the number of clusters at which a curve of costs bends most.
+    """Return the number of clusters at the elbow of a curve of costs.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class KChoice:
         """One sentence for each rule."""
         at = {int(k): i for i, k in enumerate(self.ks)}
         words = {
-            "elbow": lambda k: f"the inertia bends most at k = {k}",
+            "elbow": lambda k: f"the elbow of the inertia is at k = {k}",
             "silhouette": lambda k: f"silhouettes are largest at k = {k} (mean {self.silhouette[at[k]]:.3f})",
             "gap": lambda k: f"k = {k} is the first whose gap to uniform rows is within one standard error of the next",
             "stability": lambda k: (

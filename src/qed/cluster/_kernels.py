@@ -60,6 +60,29 @@ class State:
         return cls(np.array(centres, order="C"), np.zeros(centres.shape), np.zeros(k), np.zeros(k), np.zeros(groups))
 
 
+OUT_OF_BATCHES, RESTED, POOR = 0, 1, 2  # how batches end
+
+
+class BatchRule(NamedTuple):
+    """When batches end.
+
+    Attributes
+    ----------
+    ratio, every : float
+        The share of the largest count below which a centre is poor, and rows after which to look for such.
+    rate : float
+        Of the averages of the mean squared distance and of the squared move.
+    tol, patience : float
+        The averaged squared move that is small enough, and steps to wait for a lower average distance.
+    """
+
+    ratio: float
+    every: float
+    rate: float = 1.0
+    tol: float = 0.0
+    patience: float = np.inf
+
+
 @dataclass(frozen=True, eq=False)
 class Places:
     """Rows in coordinates from which a shift was taken, with their squared lengths and weights."""
@@ -151,6 +174,16 @@ class Places:
             is_pending,
         )
         return end, trace[:moves], passes, evaluated
+
+    def draw_apart(self, uniforms: Array, k: int, trials: int, power: float) -> NDArray[np.int64]:
+        """Return rows drawn far from each other, by ``1 + (k - 1) * trials`` uniform numbers."""
+        return _native.draw_apart(self.X, self.shift, self.squares, self.s, uniforms, k, trials, power)
+
+    def learn(
+        self, batches: NDArray[np.int64], rule: BatchRule, centres: Array, counts: Array, seen: Array
+    ) -> tuple[int, int]:
+        """Move centres by batches of rows; return how they end, and how many were taken. Centres to ``seen`` are written."""
+        return _native.run_batches(self.X, self.shift, self.squares, self.s, batches, rule, centres, counts, seen)
 
     def approach(self, candidates: Array, closest: Array | None) -> tuple[Array, Array]:
         """Return squared distances to the nearer of a candidate and what was closest, (l, n), and their weighted sums."""

@@ -2,7 +2,7 @@
 
 Centres move less and less, and most rows stay where they are. Each row keeps bounds on its distances (Hamerly; by groups of
 centres where there are many, as in Yinyang k-means), so that a pass looks only at rows whose centre may have changed, and
-sums change by those rows alone. The last pass looks at every row and sums anew.
+sums change by those rows alone. The last pass looks at every row and sums again.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.certificates import ClustersCertificate, Uncertified
 from qed.cluster._centres import CentreModel
-from qed.cluster._kernels import Bounds, Places, Step
+from qed.cluster._kernels import POOR, RESTED, BatchRule, Bounds, Places, Step
 from qed.cluster._kmeans import KMeans
 from qed.cluster._lloyd import Run, finished
 from qed.cluster._seeding import STARTS, Init, starting_centres, starts
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 REASSIGN_EVERY = 10  # batches a centre, after which centres with few rows are put elsewhere
+DRAWN = 1 << 14  # rows that are drawn at a time: some batches, so that few are drawn in vain
 
 
 class MiniBatchKMeans(CentreModel):
@@ -117,20 +118,24 @@ class MiniBatchKMeans(CentreModel):
         places, scatter = self._read_rows(data)
         n, rng = data.n_rows, generator(self.random_state)
         batch = min(self.batch_size, n)
-        tol = self.tol * scatter.total / scatter.seen.weight / data.X.shape[1]
-        stream = _Stream(self._first_centres(data.X, places, rng), self.reassignment_ratio)
-        rule = _Stopping(batch, n, tol, self.max_no_improvement)
+        rule = BatchRule(
+            float(self.reassignment_ratio),
+            REASSIGN_EVERY * self.n_clusters,
+            min(1.0, 2.0 * batch / (n + 1)),
+            float(self.tol * scatter.total / scatter.seen.weight / data.X.shape[1]),
+            np.inf if self.max_no_improvement is None else self.max_no_improvement,
+        )
+        stream = _Stream(self._first_centres(data.X, places, rng))
         most = max(1, self.max_iter * n // batch)
         outcome = "max_iter"
         try:
             with Progress(type(self).__name__, most, verbose=self.verbose) as progress:
-                for _ in range(most):
-                    rows = np.sort(rng.integers(0, n, batch))
-                    value = stream.learn(_part(data.X, places, rows), rng)
-                    if rule.is_met(value, stream):
+                while stream.steps < most:
+                    count = 1 if progress.has_listeners else min(max(1, DRAWN // batch), most - stream.steps)
+                    if stream.learn(places, np.sort(rng.integers(0, n, (count, batch)), axis=1), rule, rng):
                         outcome = "solved"
                         break
-                    if progress.step(value) is STOP:
+                    if progress.step(stream.value) is STOP:
                         outcome = "stopped"
                         break
         except KeyboardInterrupt:
@@ -178,11 +183,11 @@ class MiniBatchKMeans(CentreModel):
                 raise InvalidData(
                     f"n_samples={data.n_rows} should be >= n_clusters={self.n_clusters}. Begin with a larger batch."
                 )
-            stream = _Stream(self._first_centres(data.X, places, rng), self.reassignment_ratio)
+            stream = _Stream(self._first_centres(data.X, places, rng))
         else:
-            stream = _Stream(self.cluster_centers_.copy(), self.reassignment_ratio)
-            stream.counts, stream.steps = self.counts_.copy(), self.n_steps_
-        stream.learn(places, rng)
+            stream = _Stream(self.cluster_centers_, self.counts_, self.n_steps_)
+        rule = BatchRule(float(self.reassignment_ratio), REASSIGN_EVERY * self.n_clusters)
+        stream.learn(places, np.arange(data.n_rows)[None], rule, rng)
         self.cluster_centers_, self.counts_, self.n_steps_ = stream.centres, stream.counts, stream.steps
         self.labels_, self.inertia_ = self._nearest(data.X, data.weight)
         self.certificate_ = Uncertified("it learnt from a stream that was not kept")
@@ -234,59 +239,44 @@ def _assigned(places: Places, centres: Array) -> Step:
 class _Stream:
     """Centres that follow batches."""
 
-    def __init__(self, centres: Array, ratio: float) -> None:
-        self.centres, self.ratio = np.array(centres), ratio
-        self.counts = np.zeros(len(centres))
-        self.steps = self.evaluated = self.waited = 0
-        self.shift = np.inf
+    def __init__(self, centres: Array, counts: Array | None = None, steps: int = 0) -> None:
+        self.centres = np.array(centres, dtype=np.float64, order="C")
+        self.counts = np.zeros(len(centres)) if counts is None else np.array(counts, dtype=np.float64)
+        self._seen = np.array([steps, 0, 0, 0, np.inf, np.inf, np.inf, 0])
 
-    def learn(self, places: Places, rng: Generator) -> float:
-        """Move centres towards the rows nearest to them; return the mean squared distance before."""
-        found = _assigned(places, self.centres)
-        self.counts += found.weights
-        moved = found.weights > 0
-        step = np.zeros_like(self.centres)
-        step[moved] = (found.sums[moved] - found.weights[moved, None] * self.centres[moved]) / self.counts[moved, None]
-        self.centres += step
-        self.shift = float(np.sum(step**2))
-        self.steps += 1
-        self.evaluated += found.evaluated
-        self.waited += places.shape[0]
-        if self.ratio > 0 and (not self.counts.all() or self.waited >= REASSIGN_EVERY * len(self.counts)):
-            self.waited = 0
-            self._reassign(places, rng)
-        weight = float(found.weights.sum())
-        return found.inertia / weight if weight > 0 else 0.0
+    @property
+    def steps(self) -> int:
+        """Batches seen."""
+        return int(self._seen[0])
 
-    def _reassign(self, places: Places, rng: Generator) -> None:
+    @property
+    def evaluated(self) -> int:
+        """Distances computed."""
+        return int(self._seen[2])
+
+    @property
+    def value(self) -> float:
+        """The mean squared distance of the last batch, before it moved centres."""
+        return float(self._seen[3])
+
+    def learn(self, places: Places, batches: Array, rule: BatchRule, rng: Generator) -> bool:
+        """Take batches; return whether centres have come to rest, before the last perhaps."""
+        while len(batches):
+            end, taken = places.learn(batches, rule, self.centres, self.counts, self._seen)
+            if end == POOR:
+                self._reassign(places, batches[taken - 1], rule.ratio, rng)
+            if end == RESTED:
+                return True
+            batches = batches[taken:]
+        return False
+
+    def _reassign(self, places: Places, rows: Array, ratio: float, rng: Generator) -> None:
         """Put centres of few rows at rows of the batch, as if they had seen as many as the least of the others."""
-        poor = np.flatnonzero(self.counts < self.ratio * self.counts.max())
-        rich = np.setdiff1d(np.arange(len(self.counts)), poor)
-        allowed = np.arange(places.shape[0]) if places.s is None else np.flatnonzero(places.s)
-        poor = poor[np.argsort(self.counts[poor], kind="stable")][: min(len(allowed), places.shape[0] // 2)]
+        is_poor = self.counts < ratio * self.counts.max()
+        allowed = rows if places.s is None else rows[places.s[rows] > 0]
+        poor = np.flatnonzero(is_poor)
+        poor = poor[np.argsort(self.counts[poor], kind="stable")][: min(len(allowed), len(rows) // 2)]
         if len(poor):
             for centre, row in zip(poor, rng.choice(allowed, len(poor), replace=False), strict=True):
                 self.centres[centre] = places.row(int(row))
-            self.counts[poor] = self.counts[rich].min()
-
-
-class _Stopping:
-    """When batches have taught enough: the smoothed inertia no longer falls, or centres hardly move."""
-
-    def __init__(self, batch: int, n: int, tol: float, patience: int | None) -> None:
-        self.rate, self.tol, self.patience = min(1.0, 2.0 * batch / (n + 1)), tol, patience
-        self.smoothed = self.least = self.shift = np.inf
-        self.without = 0
-
-    def is_met(self, value: float, stream: _Stream) -> bool:
-        """Take in a step; the first one tells of the start alone."""
-        if stream.steps == 1:
-            return False
-        fresh = not np.isfinite(self.smoothed)
-        self.smoothed = value if fresh else self.smoothed + self.rate * (value - self.smoothed)
-        self.shift = stream.shift if fresh else self.shift + self.rate * (stream.shift - self.shift)
-        if self.tol > 0 and self.shift <= self.tol:
-            return True
-        self.without = 0 if self.smoothed < self.least else self.without + 1
-        self.least = min(self.least, self.smoothed)
-        return self.patience is not None and self.without >= self.patience
+            self.counts[poor] = self.counts[~is_poor].min()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from qed.cluster._bound import LARGEST, Scatter
+from qed.cluster._bound import MAX_EIGEN_SIDE, Scatter
 from qed.cluster._kernels import Bounds, Places
 from qed.cluster._lloyd import Run
 from qed.core._events import STOP
@@ -44,8 +44,8 @@ class FoldedScatter(Scatter):
         require_memory(48 * p * p, f"The {p} x {p} matrix of products of columns", "Choose fewer columns.")
         moments = fold(source, _moments, name=name)
         self.rows, self.seen = moments.rows, fingerprint_of(moments)
-        self.matrix = moments.XX if p <= LARGEST else None
-        self.doubt = moments.rounding * float(np.sum(moments.peak))
+        self.matrix = moments.XX if p <= MAX_EIGEN_SIDE else None
+        self.rounding_error = moments.rounding * float(np.sum(moments.peak))
         require_range(source, self.seen)
 
 
@@ -92,25 +92,36 @@ class Assigned:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """What the last pass finds: the cluster of each row as well, in the order of the rows."""
+
+    clusters: Assigned
+    labels: tuple[Any, ...]
+
+    def merge(self, other: Self) -> Self:
+        """Return what both parts found."""
+        return type(self)(self.clusters.merge(other.clusters), self.labels + other.labels)
+
+
 def _assigned(chunk: Chunk, centres: Array, origin: Array) -> Assigned:
-    places, bounds = _unassigned(chunk, centres, origin)
+    return _look(chunk, centres, origin)[0]
+
+
+def _labelled(chunk: Chunk, centres: Array, origin: Array) -> Labelled:
+    found, labels = _look(chunk, centres, origin)
+    return Labelled(found, (labels.astype(np.min_scalar_type(len(centres))),))  # few bytes to send
+
+
+def _look(chunk: Chunk, centres: Array, origin: Array) -> tuple[Assigned, NDArray[np.int32]]:
+    places = Places.of(chunk.X, origin, chunk.s)
+    bounds = Bounds.empty(chunk.n_rows, np.array([0, len(centres)], np.int64))
     step = places.step(centres, bounds)
     far = bounds.upper if chunk.s is None else np.where(chunk.s > 0, bounds.upper, -1.0)
-    order = np.argsort(-far, kind="stable")[
-        : int(np.count_nonzero(~(step.weights > 0)))
-    ]  # as many as have no rows here
+    empty = int(np.count_nonzero(~(step.weights > 0)))  # as many rows as clusters that have none here
+    order = np.argsort(-far, kind="stable")[:empty] if empty else np.zeros(0, np.intp)
     rows = np.array([places.row(int(i)) for i in order]).reshape(len(order), len(origin))
-    return Assigned(step.sums, step.weights, step.inertia, step.evaluated, far[order], rows)
-
-
-def _labels(chunk: Chunk, centres: Array, origin: Array) -> NDArray[np.int32]:
-    places, bounds = _unassigned(chunk, centres, origin)
-    places.step(centres, bounds, sums=False)
-    return bounds.labels
-
-
-def _unassigned(chunk: Chunk, centres: Array, origin: Array) -> tuple[Places, Bounds]:
-    return Places.of(chunk.X, origin, chunk.s), Bounds.empty(chunk.n_rows, np.array([0, len(centres)], np.int64))
+    return Assigned(step.sums, step.weights, step.inertia, step.evaluated, far[order], rows), bounds.labels
 
 
 def lloyd_by_passes(source: Source, origin: Array, centres: Array, *, most: int, tol: float, progress: Progress) -> Run:
@@ -163,10 +174,10 @@ def _means(found: Assigned, centres: Array) -> Array:
 
 def _finished(source: Source, origin: Array, centres: Array, trace: list[float], evaluations: int, outcome: str) -> Run:
     """Look at every row once more: inertia, distance of centres from means, labels."""
-    last = fold(source, partial(_assigned, centres=centres, origin=origin), name="KMeans")
+    found = fold(source, partial(_labelled, centres=centres, origin=origin), name="KMeans")
+    last, labels = found.clusters, np.concatenate(found.labels).astype(np.int32)
     filled = last.weights > 0
     means = np.where(filled[:, None], last.sums / np.where(filled, last.weights, 1.0)[:, None], centres)
     drift = float(np.sqrt(np.sum(last.weights * np.sum((means - centres) ** 2, axis=1))))
-    labels = np.concatenate(list(source.each(partial(_labels, centres=centres, origin=origin))))
     steps = max(len(trace), 1)
     return Run(centres, labels, last.inertia, steps, drift, np.array(trace), evaluations + last.evaluated, outcome)

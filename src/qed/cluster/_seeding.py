@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-BLOCK = 4096  # rows whose sum is kept while drawing
-
-
 BOTTOM_UP_ROWS = 2000  # rows drawn for a start from the bottom up, whose cost is their square
 Init = Literal["k-means++", "random", "distance", "farthest", "bottom-up"]
 STARTS = (
@@ -88,7 +85,7 @@ def draw_farthest(places: Places, k: int, rng: Generator, first: int | None = No
     """Take the row farthest from those before, again and again; of equal ones the first."""
     weights = np.ones(places.shape[0]) if places.s is None else places.s
     found = np.empty(k, np.intp)
-    found[0] = _drawn(weights, rng, 1)[0] if first is None else first
+    found[0] = rng.choice(len(weights), p=weights / weights.sum()) if first is None else first
     closest: Array | None = None
     for j in range(1, k):
         closest = places.approach(places.row(int(found[j - 1]))[None], closest)[0][0]
@@ -101,41 +98,12 @@ def draw_apart(places: Places, k: int, rng: Generator, trials: int, power: float
 
     Of ``trials`` rows drawn each time the one is taken that leaves the least sum of squared distances (greedy k-means++).
     """
-    weights = np.ones(places.shape[0]) if places.s is None else places.s
-    found = np.empty(k, np.intp)
-    found[:1] = _drawn(weights, rng, 1)
-    closest, total = (part[0] for part in places.approach(places.row(int(found[0]))[None], None))
-    for j in range(1, k):
-        if not total > 0:  # fewer distinct rows than centres: all are taken already
-            found[j:] = _drawn(weights, rng, k - j)
-            break
-        tried = _drawn(chances(closest, power) * weights, rng, trials)
-        near, sums = places.approach(np.stack([places.row(int(i)) for i in tried]), closest)
-        best = int(np.argmin(sums))
-        found[j], closest, total = tried[best], near[best], sums[best]
-    return found
+    return places.draw_apart(rng.random(1 + (k - 1) * trials), k, trials, power)
 
 
 def chances(closest: Array, power: float) -> Array:
     """Turn squared distances into what rows are drawn in proportion to."""
     return closest if power == 2.0 else np.asarray(closest ** (power / 2))
-
-
-def _drawn(chance: Array, rng: Generator, count: int) -> NDArray[np.intp]:
-    """Draw rows with probability in proportion to their chance; found by blocks, so that little is summed."""
-    starts = np.arange(0, len(chance), BLOCK)
-    ends = np.cumsum(np.add.reduceat(chance, starts))
-    marks = rng.random(count) * ends[-1]
-    found = np.empty(count, np.intp)
-    for at, mark in enumerate(marks):
-        block = min(int(np.searchsorted(ends, mark, side="right")), len(starts) - 1)
-        inside = np.cumsum(chance[starts[block] : starts[block] + BLOCK])
-        before = ends[block - 1] if block else 0.0
-        place = int(np.searchsorted(inside, mark - before, side="right"))
-        while place >= len(inside) or not chance[starts[block] + place] > 0:  # rounding at the end of a block
-            place = min(place, len(inside)) - 1
-        found[at] = starts[block] + place
-    return found
 
 
 def anywhere(places: Places, k: int, rng: Generator) -> Array:

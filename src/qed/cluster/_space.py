@@ -14,7 +14,7 @@ from qed.core._once import cached_property
 from qed.metrics import pairwise_distances
 from qed.neighbors._index import pays
 from qed.neighbors._metric import Metric, MetricName, named
-from qed.neighbors._rows import LARGEST, SMALLEST
+from qed.neighbors._rows import require_magnitude
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -129,12 +129,7 @@ class Space:
 
 def require_sizes(owner: str, table: Array) -> None:
     """Refuse values whose squares leave float64."""
-    largest = float(np.max(np.abs(table), initial=0.0))
-    if not (largest <= LARGEST and (largest >= SMALLEST or largest == 0)):
-        raise InvalidData(
-            f"{owner}: X holds values of the size {largest:.3g}, and distances need values between {SMALLEST} and {LARGEST}:"
-            " squares of others leave float64. Scale the columns first, as StandardScaler does."
-        )
+    require_magnitude(float(np.max(np.abs(table), initial=0.0)), owner)
 
 
 def _require_square(n: int, what: str) -> None:

@@ -201,10 +201,14 @@ def _lowest(graph: Any, count: int, rng: Generator) -> tuple[Array, Array]:
     scale = 1.0 / np.sqrt(np.where(alone, 1.0, degree))
     n = len(degree)
     if n <= DENSE_ROWS or count >= n - 1:
+        from scipy.linalg import eigh  # noqa: PLC0415
+
         dense = W.toarray() if hasattr(W, "toarray") else W
-        with one_blas_thread(n * n):
-            values, vectors = np.linalg.eigh(scale[:, None] * dense * scale)
-        values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
+        with one_blas_thread(n * n):  # by bisection, so that none of the largest is missed
+            values, vectors = eigh(
+                scale[:, None] * dense * scale, subset_by_index=[n - count, n - 1], check_finite=False
+            )
+        values, vectors = values[::-1], vectors[:, ::-1]
     else:
         values, vectors = _krylov(W, degree, scale, count, rng)
     vectors = vectors * scale[:, None]

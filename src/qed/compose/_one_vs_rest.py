@@ -172,7 +172,7 @@ class OneVsRestClassifier(CodedClassifier):
         Returns
         -------
         Claims
-            Counts, and the rows in doubt.
+            Counts, and the rows undecided.
         """
         scores = self._answers(X)
         claimed = np.column_stack([scores <= 0, scores > 0]) if scores.shape[1] == 1 else scores > 0

@@ -59,6 +59,8 @@ class Pipeline(NamedParts):
     """
 
     _list = "steps"
+    _parts_follow = True
+
     steps: Any = param((), "Pairs of name and model, in order; 'passthrough' for a step that does nothing.")
     _: KW_ONLY
     transform_input: Any = param(

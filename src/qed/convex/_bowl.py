@@ -31,7 +31,7 @@ class Bowl:
     size : ndarray of shape (q,)
         What columns, and the constant last, are divided by.
     unit : ndarray of shape (q,)
-        Lengths of the columns, and one for the constant: what doubt in a gradient is measured by.
+        Lengths of the columns, and one for the constant: what rounding_error in a gradient is measured by.
     factor : ndarray of shape (q, q)
         Lower triangle whose square is the matrix so scaled.
     least : float
@@ -86,16 +86,16 @@ class Bowl:
         w: Vector,  # noqa: ARG002  where the point lies does not matter
         t: Vector,  # noqa: ARG002
         g: Vector,
-        doubt: float = 0.0,
+        rounding_error: float = 0.0,
         target: float = 0.0,  # noqa: ARG002
     ) -> tuple[float, float]:
         """Return the distance from the optimum, and the rounding to be added; as `Floor.bound` does.
 
-        ``g`` is the gradient of the objective, the intercept last, and ``doubt`` the error of its entries in units of the
+        ``g`` is the gradient of the objective, the intercept last, and ``rounding_error`` the error of its entries in units of the
         lengths of the columns.
         """
         g = g[: len(self.size)]
-        error = (doubt * self.unit + 8 * UNIT * np.abs(g)) / self.size
+        error = (rounding_error * self.unit + 8 * UNIT * np.abs(g)) / self.size
         square = self.sure * max(0.0, float(g @ self.step(g)))
         rounding = math.sqrt(self.sure * float(error @ error) / self.least)
         return 0.5 * square, rounding * (math.sqrt(square) + 0.5 * rounding)

@@ -270,21 +270,21 @@ class Concomitant(Spans):
             n, max(512, n // 64 + 128), 8192
         )  # rows that a dense design sums before it merges with compensation
         terms = blocks if self.design.centres_first else (n if self.centre is None else 2 * n)
-        doubt = ((terms + 8) * UNIT * length + lean * (length + 2.0)) * self.sizes
-        radius, beyond, beyond_doubt = np.inf, 0.0, 0.0
+        rounding_error = ((terms + 8) * UNIT * length + lean * (length + 2.0)) * self.sizes
+        radius, beyond, beyond_rounding = np.inf, 0.0, 0.0
         if self.penalty.traits.is_bounding:
-            factor = self.penalty.shrink(z, doubt)
+            factor = self.penalty.shrink(z, rounding_error)
             if factor < 1.0:
                 factor *= 1 - 4 * UNIT
                 v, z, length = factor * v, factor * z, factor * length
         else:
-            radius, beyond, beyond_doubt, z = self._beyond(w, r, z, doubt)
-        penalty_excess, penalty_doubt = self.penalty.excess(w, z, doubt)
+            radius, beyond, beyond_rounding, z = self._beyond(w, r, z, rounding_error)
+        penalty_excess, penalty_rounding = self.penalty.excess(w, z, rounding_error)
         spread_excess = self._excess(r, scale, v)
         apart = self._length(slope - v)
         # the spread follows the scores no faster than their weighted length, its slope no faster than that over the scale
         further = min(off / scale, 2.0) if scale > 0 else 2.0
-        rounding = stored + penalty_doubt + beyond_doubt + 2 * (apart + further + 8 * UNIT) * off
+        rounding = stored + penalty_rounding + beyond_rounding + 2 * (apart + further + 8 * UNIT) * off
         rounding += 2 * lean * objective + 64 * UNIT * spread_excess + 16 * UNIT * (penalty_excess + beyond)
         rounding += 64 * UNIT * scale * float(self.share @ (v * v))
         value = spread_excess + penalty_excess + beyond + rounding
@@ -318,7 +318,7 @@ class Concomitant(Spans):
         far = float(c @ np.maximum((h / scale - v) * (r - h), 0.0)) if np.isfinite(self.knee) else 0.0
         return near + far + 0.5 * scale * max(1.0 - float(c @ (v * v)), 0.0)
 
-    def _beyond(self, w: Vector, r: Vector, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
+    def _beyond(self, w: Vector, r: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float, float, Vector]:
         """Charge what of z lies outside the conjugate's domain for steps up to a radius; return what is left inside."""
         inside = self.penalty.project(z)
         t = r + self.y
@@ -326,7 +326,7 @@ class Concomitant(Spans):
         radius = REACH * span
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(self.spans > 0, radius / self.spans, 0.0)
-        return radius, float(np.abs(z - inside) @ step), float(doubt @ step), inside
+        return radius, float(np.abs(z - inside) @ step), float(rounding_error @ step), inside
 
     def _length(self, a: Vector) -> float:
         return math.sqrt((self.share * a) @ a)

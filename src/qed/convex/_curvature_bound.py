@@ -1,8 +1,8 @@
 r"""A bound without a dual point and without a radius: from gradient and curvature, for losses that cannot flatten at once.
 
-Of a loss with ``|ℓ'''| <= swing ℓ''`` (logistic and Poisson 1, softmax √2, squared 0), the curvature along a step of length h,
-measured by the second derivative H at the point, is at least ``exp(-S h)`` times that at the point, where S is swing times
-the longest row measured by H⁺. Integrated twice, with ``λ² = g'H⁺g`` and ``x = λ S < 1``,
+Of a loss with ``|ℓ'''| <= M ℓ''``, M its self-concordance (logistic and Poisson 1, softmax √2, squared 0), the curvature along a
+step of length h, measured by the second derivative H at the point, is at least ``exp(-S h)`` times that at the point, where S is M
+times the longest row measured by H⁺. Integrated twice, with ``λ² = g'H⁺g`` and ``x = λ S < 1``,
 
     P - min P  <=  ((1 - x) log(1 - x) + x) / S²,          which is ½ λ² for S = 0.
 
@@ -39,7 +39,9 @@ def step_between_rows(problem: Problem) -> int | None:
     n, p = problem.shape
     traits = problem.loss.traits
     knows_curvature = (
-        traits.n_scores == 1 and problem.loss.y.ndim == 1 and (traits.is_quadratic or np.isfinite(traits.swing))
+        traits.n_scores == 1
+        and problem.loss.y.ndim == 1
+        and (traits.is_quadratic or np.isfinite(traits.self_concordance))
     )
     if not (knows_curvature and problem.penalty.traits.is_smooth and p <= LARGEST and p < n):
         return None
@@ -64,9 +66,9 @@ def curvature_bound(
         The curvature of one row in so many is looked at.
     """
     traits = problem.loss.traits
-    swing = 0.0 if traits.is_quadratic else traits.swing
+    self_concordance = 0.0 if traits.is_quadratic else traits.self_concordance
     p = problem.shape[1]
-    if w.ndim == 2 or not np.isfinite(swing) or not problem.penalty.traits.is_smooth or p > LARGEST:
+    if w.ndim == 2 or not np.isfinite(self_concordance) or not problem.penalty.traits.is_smooth or p > LARGEST:
         return None
     rows = slice(None, None, step)
     design, share, n = problem.design, problem.share[rows], -(-problem.shape[0] // step)
@@ -105,15 +107,19 @@ def curvature_bound(
     along = vectors.T @ (g / length)
     decrement = float(np.sqrt(np.sum(along**2 / values) * sure))
     terms = min(problem.shape[0], 8192) + 64 if problem.design.centres_first else 2 * problem.shape[0]
-    doubt = (terms + 8) * UNIT * problem.length(slope) + error[0] * error[1]
-    doubt += 8 * UNIT * float(np.max(np.abs(g), initial=0.0))
+    rounding_error = (terms + 8) * UNIT * problem.length(slope) + error[0] * error[1]
+    rounding_error += 8 * UNIT * float(np.max(np.abs(g), initial=0.0))
     if not traits.is_quadratic:  # a slope such as exp(t) - y is off by what rounds in its terms, however small it is
-        doubt += 8 * UNIT * error[1]
-    rounding = float(np.linalg.norm(doubt / length)) * np.sqrt(sure / values[0])
-    longest = swing / np.sqrt(float(c.min())) if swing > 0 and c.min() > 0 else (0.0 if swing == 0 else np.inf)
+        rounding_error += 8 * UNIT * error[1]
+    rounding = float(np.linalg.norm(rounding_error / length)) * np.sqrt(sure / values[0])
+    longest = (
+        self_concordance / np.sqrt(float(c.min()))
+        if self_concordance > 0 and c.min() > 0
+        else (0.0 if self_concordance == 0 else np.inf)
+    )
     if (decrement + rounding) * longest > 0.1:  # the cheap bound of a row by its weight is too weak: measure the rows
         to = (vectors / np.sqrt(values)) / length[:, np.newaxis]
-        longest = swing * longest_row(part, centre, to[: len(used)] / size[:, np.newaxis], to[len(used) :])
+        longest = self_concordance * longest_row(part, centre, to[: len(used)] / size[:, np.newaxis], to[len(used) :])
         longest *= np.sqrt(sure) * 1.001
     value, whole = fall(decrement, longest), fall(decrement + rounding, longest)
     return None if not np.isfinite(whole) else (value, whole - value)

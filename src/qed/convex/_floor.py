@@ -82,7 +82,9 @@ class Floor:
     def refuses(problem: Problem) -> bool:
         """Say whether the losses or the penalty of a problem allow no such bound, or its columns are too many."""
         loss, penalty = problem.loss.traits, problem.penalty.traits
-        is_known = loss.native == "softmax" if loss.n_scores > 1 else np.isfinite(loss.swing) or loss.is_quadratic
+        is_known = (
+            loss.native == "softmax" if loss.n_scores > 1 else np.isfinite(loss.self_concordance) or loss.is_quadratic
+        )
         fits = problem.loss.y.ndim == 1 and problem.shape[1] <= LARGEST
         return not (is_known and fits and penalty.is_smooth and penalty.is_separable)
 
@@ -161,7 +163,7 @@ class Floor:
                 problem.kept["floor"] = found
 
     def moved(self, t: Vector) -> Floor:
-        """Lay the floor anew at other scores of all rows, for the problem too; where that fails it stays where it is."""
+        """Compute the bound again at other scores of all rows, for the problem too; where that fails it stays where it is."""
         found = Floor.of(self.problem, self.rows, t[self.rows].copy(), self.whole)
         if found is not None:
             self.problem.kept["floor"] = found
@@ -173,21 +175,21 @@ class Floor:
         return self.problem.shape[0] / max(self.part.shape[0], 1)
 
     @property
-    def swing(self) -> float:
+    def self_concordance(self) -> float:
         """How fast the loss of a row may lose its curvature: with its score, or with the range of its scores."""
         if self.scores.ndim == 2:
             return 1.0
         traits = self.problem.loss.traits
-        return 0.0 if traits.is_quadratic else traits.swing
+        return 0.0 if traits.is_quadratic else traits.self_concordance
 
     def away(self, t: Vector) -> float:
         """Return the logarithm of what curvature may have lost at other scores of all rows."""
-        if self.swing == 0:
+        if self.self_concordance == 0:
             return 0.0
         change = t[self.rows] - self.scores
         most = max(float(change.max(initial=0.0)), -float(change.min(initial=0.0)))
         if change.ndim == 1:
-            return self.swing * most
+            return self.self_concordance * most
         if 2.0 * most < NEAR:  # no range is larger
             return 2.0 * most
         change = np.ascontiguousarray(change.T)
@@ -199,7 +201,7 @@ class Floor:
         return np.inf if found is None else found[0]
 
     def bound(
-        self, w: Vector, t: Vector, g: Vector, doubt: float = 0.0, target: float = 0.0
+        self, w: Vector, t: Vector, g: Vector, rounding_error: float = 0.0, target: float = 0.0
     ) -> tuple[float, float] | None:
         """Return a bound on the distance from the optimum, and the rounding to be added.
 
@@ -209,15 +211,15 @@ class Floor:
             Coefficients and the scores of all rows there.
         g : ndarray
             The gradient of the objective by the coefficients, and by the intercept in its last row.
-        doubt : float
+        rounding_error : float
             Bound on the error of each of its entries, in units of the lengths of the columns.
         target : float
             A bound that is small enough: more is paid only above it.
         """
-        return self._bound(w, t, g, doubt, target)
+        return self._bound(w, t, g, rounding_error, target)
 
     def _bound(
-        self, w: Vector, t: Vector, g: Vector, doubt: float, target: float, far: float = np.inf
+        self, w: Vector, t: Vector, g: Vector, rounding_error: float, target: float, far: float = np.inf
     ) -> tuple[float, float] | None:
         """Return the bound; more than ``far`` is only told to be so."""
         problem, p = self.problem, self.problem.shape[1]
@@ -233,7 +235,7 @@ class Floor:
         decrement = math.sqrt(float((along / np.multiply.outer(self.values, self.level)).sum()) * more)
         unit = np.ones(q)
         unit[: len(self.used)] = problem.sizes[self.used]
-        error = (doubt * unit + 8 * UNIT * np.abs(columns).max(axis=1)) / self.size
+        error = (rounding_error * unit + 8 * UNIT * np.abs(columns).max(axis=1)) / self.size
         rounding = math.sqrt(float(error @ error) * more * len(self.level) / float(self.values[0] * self.level.min()))
         apart = self._apart(w)
         if 0.5 * decrement**2 + apart > far:
@@ -254,10 +256,12 @@ class Floor:
 
     def _reaches(self, more: float) -> Iterator[float]:
         """Yield bounds on how much a score (the range of scores) of a row changes in a step of length one, cheap ones first."""
-        if self.swing == 0:
+        if self.self_concordance == 0:
             yield 0.0
             return
-        scale = self.swing * float(np.sqrt(more * (2.0 if self.scores.ndim == 2 else 1.0) / self.level.min()))
+        scale = self.self_concordance * float(
+            np.sqrt(more * (2.0 if self.scores.ndim == 2 else 1.0) / self.level.min())
+        )
         yield scale * self._longest_row / float(np.sqrt(self.values[0]))
         yield scale * self._exact_row
 

@@ -114,17 +114,17 @@ class FlatProblem:
         return Bound(gap.value, gap.radius)
 
     @cached_property
-    def bend(self) -> float:
+    def curvature_bound(self) -> float:
         """Bound on the curvature of the mean loss: that of one row, times the largest eigenvalue of the Gram matrix."""
         problem, traits = self.problem, self.problem.loss.traits
-        if not np.isfinite(traits.bend) or problem.shape[1] > EXACT:
+        if not np.isfinite(traits.curvature_bound) or problem.shape[1] > EXACT:
             return np.inf
         G = problem.design.gram(problem.share, problem.centre)
         if problem.free_intercept:
             means = problem.adjoint(np.ones(problem.shape[0]))
             G = np.block([[G, means[:, np.newaxis]], [means[np.newaxis], np.ones((1, 1))]])
         largest = float(np.linalg.eigvalsh(G)[-1]) if len(G) else 0.0
-        return traits.bend * largest * (1 + 1e-12 * len(G))
+        return traits.curvature_bound * largest * (1 + 1e-12 * len(G))
 
     def function(self) -> Function:
         """Return the objective, with its split, its bound and the gradients of single rows."""
@@ -137,7 +137,7 @@ class FlatProblem:
             is_smooth=has_curvature,
             is_convex=loss.is_convex,
             is_quadratic=loss.is_quadratic,
-            curvature_bound=self.bend,
+            curvature_bound=self.curvature_bound,
             size=self.size,
             name="mean loss",
         )
@@ -152,7 +152,7 @@ class FlatProblem:
             is_smooth=is_whole,
             is_convex=loss.is_convex,
             is_quadratic=loss.is_quadratic and penalty.is_smooth,
-            curvature_bound=self.bend + float(np.max(ridge, initial=0.0)) if is_whole else np.inf,
+            curvature_bound=self.curvature_bound + float(np.max(ridge, initial=0.0)) if is_whole else np.inf,
             convexity=0.0 if self.problem.free_intercept or not loss.is_convex else penalty.convexity,
             bound=self.bound if loss.is_convex else None,
             split=Split(smooth, _FlatPenalty(self), penalty.is_separable) if has_curvature else None,

@@ -73,7 +73,7 @@ class Sums(NamedTuple):
     """Sums over the rows of a dual point, where they were made on the way."""
 
     sides: tuple[float, float]  # of c times the positive entries, and the negative ones without sign
-    doubt: float  # rounding of either, relative to both
+    rounding_error: float  # rounding of either, relative to both
     length: float  # root mean square
     excess: float = 0.0  # weighted mean
     apart: float = 0.0  # root mean square distance from the slope

@@ -182,14 +182,16 @@ def group_value(w: Vector, groups: tuple[Any, Vector, float]) -> float:
     return _native.group_value(_plain(w), *groups)
 
 
-def group_shrink(z: Vector, doubt: Vector, groups: tuple[Any, Vector, float]) -> float:
-    """Return the largest factor <= 1 that brings each group, longer by that of doubt, to its strength."""
-    return _native.group_shrink(_plain(z), _plain(doubt), *groups[:2])
+def group_shrink(z: Vector, rounding_error: Vector, groups: tuple[Any, Vector, float]) -> float:
+    """Return the largest factor <= 1 that brings each group, longer by that of rounding_error, to its strength."""
+    return _native.group_shrink(_plain(z), _plain(rounding_error), *groups[:2])
 
 
-def group_excess(w: Vector, z: Vector, doubt: Vector, groups: tuple[Any, Vector, float]) -> tuple[float, float]:
-    """Return penalty plus conjugate less w z, and how much doubt in z may add."""
-    return _native.group_excess(_plain(w), _plain(z), _plain(doubt), *groups)
+def group_excess(
+    w: Vector, z: Vector, rounding_error: Vector, groups: tuple[Any, Vector, float]
+) -> tuple[float, float]:
+    """Return penalty plus conjugate less w z, and how much the rounding of z may add."""
+    return _native.group_excess(_plain(w), _plain(z), _plain(rounding_error), *groups)
 
 
 def sweep_products(

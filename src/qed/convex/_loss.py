@@ -18,7 +18,7 @@ class LossTraits:
 
     Attributes
     ----------
-    bend : float
+    curvature_bound : float
         Largest curvature of the loss of one row; ``inf`` where the slope jumps or the curvature has no bound.
     steepest : float
         Largest absolute slope; ``inf`` where there is none.
@@ -33,22 +33,22 @@ class LossTraits:
     is_convex : bool
         Whether the loss is convex. One that is not has a conjugate that is true but weak: its gap proves little, and
         solvers that rely on convexity must refuse it.
-    swing : float
-        Largest ratio of the third derivative to the second: how fast curvature can fade. 0 for quadratics, 1 for logistic
+    self_concordance : float
+        Largest ratio of the third derivative to the second: how fast curvature can change. 0 for quadratics, 1 for logistic
         and Poisson; ``inf`` where nothing is claimed.
     pieces : (float, float) or None
-        Bend and width of a conjugate ``bend u²/2 + y u + width |u|`` on the dual variables that it allows, y being the target
-        (or a label of -1 or 1): the loss is made of straight and quadratic pieces. None means that nothing is claimed.
+        Curvature and width of a conjugate ``curvature u²/2 + y u + width |u|`` on the dual variables that it allows, y being the
+        target (or a label of -1 or 1): the loss is made of linear and quadratic pieces. None means that nothing is claimed.
     """
 
-    bend: float
+    curvature_bound: float
     steepest: float
     has_curvature: bool
     is_quadratic: bool = False
     n_scores: int = 1
     native: str | None = None
     is_convex: bool = True
-    swing: float = np.inf
+    self_concordance: float = np.inf
     pieces: tuple[float, float] | None = None
 
 

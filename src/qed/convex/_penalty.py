@@ -65,12 +65,12 @@ class Penalty(Protocol):
         """Return a point of the conjugate's domain: z itself where it is inside, the nearest otherwise."""
         ...
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
-        """Return the largest factor in [0, 1] that brings z, each entry uncertain by ``doubt``, into the conjugate's domain."""
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
+        """Return the largest factor in [0, 1] that brings z, known to within ``rounding_error``, into the conjugate's domain."""
         ...
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
-        """Return ``value(w) + conjugate(z) - w z`` in a form that does not cancel, and how much ``doubt`` in z may add to it."""
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:
+        """Return ``value(w) + conjugate(z) - w z`` in a form that does not cancel, and how much the rounding of z may add."""
         ...
 
     def slope(self, w: Vector) -> Vector:

@@ -12,8 +12,8 @@ where the loss bends enough; else the rest of z outside the domain is charged fo
 the bound states.
 
 Rounding. Everything that floating point can hide is charged, to first order in the unit roundoff or better: scores
-(`Point.off`), products (`_doubt`), what is left of ``Σ c u`` (`_lean`), weights and strengths as they were divided, and the
-intercept as it will be stored, for the columns as they came instead of the centred ones.
+(`Point.off`), products (`_loss_rounding`), what is left of ``Σ c u`` (`_lean`), weights and strengths as they were divided, and
+the intercept as it will be stored, for the columns as they came instead of the centred ones.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Problem(Spans):
     def _score_unit(self) -> float:
         """What a score is compared with inside the loss: one in margins and exponentials, else the size of the targets."""
         traits = self.loss.traits
-        if (math.isfinite(traits.swing) and not traits.is_quadratic) or self._has_classes:
+        if (math.isfinite(traits.self_concordance) and not traits.is_quadratic) or self._has_classes:
             return 1.0
         return min(1.0, self._length_y)
 
@@ -258,12 +258,12 @@ class Problem(Spans):
         off, bend = self._scores_off(size_w, level, length_t), self._bend(known.t)
         n = self.shape[0]
         terms = min(n, 8192) + 64 if self.design.centres_first else 2 * n
-        doubt = (terms + 8) * UNIT * length_slope + off * bend
+        rounding_error = (terms + 8) * UNIT * length_slope + off * bend
         if not self.loss.traits.is_quadratic:  # a slope such as exp(t) - y is off by what rounds in its terms
-            doubt += 8 * UNIT * bend
+            rounding_error += 8 * UNIT * bend
         stored = self._stored(size_w, level, objective, float(np.abs(g[-1]).sum()), known.t, bend)
         g[:-1] += self.penalty.slope(w)
-        found = floor.bound(w, known.t, g, doubt, target)
+        found = floor.bound(w, known.t, g, rounding_error, target)
         if found is None:
             return None
         value, rounding = found
@@ -277,7 +277,7 @@ class Problem(Spans):
 
     def _bend(self, t: Vector) -> float:
         """Bound the curvature near scores; inf where slopes jump."""
-        bend, has_curvature = self.loss.traits.bend, self.loss.traits.has_curvature
+        bend, has_curvature = self.loss.traits.curvature_bound, self.loss.traits.has_curvature
         if math.isfinite(bend) or not has_curvature:
             return bend
         largest = getattr(self.loss, "largest_curvature", None)  # losses whose curvature is that of the largest score
@@ -323,7 +323,7 @@ class Problem(Spans):
 
     def _by_nothing(self, at: Point) -> Gap:
         """Return the gap of the dual point zero: no objective is below zero."""
-        rounding = at.stored + self._loss_doubt(at, at.length_slope, at.loss)
+        rounding = at.stored + self._loss_rounding(at, at.length_slope, at.loss)
         value = at.objective + rounding
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
@@ -371,8 +371,10 @@ class Problem(Spans):
 
     def _by_tried(self, at: Point, tried: Tried) -> Gap:
         """Return the gap of a dual point that comes with its sums and its products."""
-        doubt = PAIRWISE * float(np.finfo(np.float64).eps)
-        return self._bound(at, tried.u, tried.z, Sums(tried.sides, doubt, tried.length, tried.excess, tried.apart))
+        rounding_error = PAIRWISE * float(np.finfo(np.float64).eps)
+        return self._bound(
+            at, tried.u, tried.z, Sums(tried.sides, rounding_error, tried.length, tried.excess, tried.apart)
+        )
 
     def _is_worth(self, at: Point, rise: Vector, fall: Vector) -> bool:
         """Say whether the balanced slope may be close enough, as far as its products tell without looking at the rows."""
@@ -412,8 +414,8 @@ class Problem(Spans):
             self._compiled, (at.t, self.loss.y, self.share), slope, (float(up), float(down))
         )
         sides, lengths = (float(found[0]), float(found[1])), np.sqrt(found[[2, 4]])
-        doubt = PAIRWISE * float(np.finfo(np.float64).eps)
-        return u, z, Sums(sides, doubt, float(lengths[0]), float(found[3]), float(lengths[1]))
+        rounding_error = PAIRWISE * float(np.finfo(np.float64).eps)
+        return u, z, Sums(sides, rounding_error, float(lengths[0]), float(found[3]), float(lengths[1]))
 
     def _bound(self, at: Point, u: Vector, z: Vector | None = None, sums: Sums | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
@@ -428,21 +430,21 @@ class Problem(Spans):
         lean, charge = self._lean(at, u, sums) if self.free_intercept else (0.0, 0.0)
         other = 2.0 if self._has_classes else 0.0  # the length of what a share of u is given up for
         moved = lean * (length_u + other)
-        doubt = self._as_coefficients((self._terms * UNIT * length_u + moved) * self.sizes, z)
+        rounding_error = self._as_coefficients((self._terms * UNIT * length_u + moved) * self.sizes, z)
         # what is more than rounding is a distance
-        tilt = self._as_coefficients(moved * self.sizes, z) if lean > LEVEL else np.zeros_like(doubt)
-        radius, beyond, beyond_doubt, factor, given_up = np.inf, 0.0, 0.0, 1.0, 0.0
+        tilt = self._as_coefficients(moved * self.sizes, z) if lean > LEVEL else np.zeros_like(rounding_error)
+        radius, beyond, beyond_rounding, factor, given_up = np.inf, 0.0, 0.0, 1.0, 0.0
         if self.penalty.traits.is_bounding:
-            factor = self.penalty.shrink(z, doubt)
+            factor = self.penalty.shrink(z, rounding_error)
             if factor < 1.0:
                 factor *= 1 - 4 * UNIT  # the products below round once more
                 sure = self.penalty.shrink(z, tilt)
                 given_up = 1 - factor / sure if sure > 0 else 0.0
                 z = factor * z
         else:
-            radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
-        penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
-        slack, tilted = charge + penalty_doubt + beyond_doubt, 0.0
+            radius, beyond, beyond_rounding, z = self._beyond(at, z, rounding_error)
+        penalty_excess, penalty_rounding = self.penalty.excess(at.w, z, rounding_error)
+        slack, tilted = charge + penalty_rounding + beyond_rounding, 0.0
         if lean > LEVEL:
             further = 0.0 if math.isinf(radius) else self._beyond(at, z, tilt)[2]
             tilted = min(slack, charge + self.penalty.excess(at.w, z, tilt)[1] + further)
@@ -458,11 +460,11 @@ class Problem(Spans):
             u = u if factor == 1.0 else factor * u
             loss_excess, apart = float(self.share @ self.loss.excess(at.t, u)), self.length(at.slope - u)
         rounding = at.stored + (slack - tilted) + 16 * UNIT * (penalty_excess + beyond)
-        rounding += self._loss_doubt(at, apart, loss_excess)
+        rounding += self._loss_rounding(at, apart, loss_excess)
         value = loss_excess + penalty_excess + beyond + tilted + rounding
         if not math.isfinite(value):
             return Gap(np.inf, 0.0, at.objective, radius, u)
-        # by convexity, the share of u that only doubt made us give up has cost no more than that share of the objective
+        # by convexity, the share of u that only rounding made us give up has cost no more than that share of the objective
         rounding += min(given_up * at.objective, loss_excess + penalty_excess)
         return Gap(value, rounding, at.objective, radius, u)
 
@@ -483,7 +485,7 @@ class Problem(Spans):
         if sums is not None and not self._has_classes:
             over, under = sums.sides
             heavier = max(over, under)
-            off = abs(over - under) + sums.doubt * (over + under)
+            off = abs(over - under) + sums.rounding_error * (over + under)
             lean = off / heavier if heavier > 0 else 0.0
             if 8 * lean * at.loss <= at.target or abs(over - under) > 0.5 * off:  # digits would not make it less
                 return lean, lean * at.loss
@@ -515,7 +517,7 @@ class Problem(Spans):
             whole = float(self.share @ self.loss.excess(at.t, mixed))
         return lean, 1.5 * lean * (whole + evenly + 1.0)
 
-    def _loss_doubt(self, at: Point, apart: float, loss_excess: float) -> float:
+    def _loss_rounding(self, at: Point, apart: float, loss_excess: float) -> float:
         """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
         traits, n = self.loss.traits, self.shape[0]
         further = self._slope_change(at.t, at.bend, at.off)
@@ -525,7 +527,7 @@ class Problem(Spans):
             first += at.bend * (8 * UNIT * self._score_unit) ** 2
         return first + (min(n, 8192) + 64) * UNIT * loss_excess
 
-    def _beyond(self, at: Point, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
+    def _beyond(self, at: Point, z: Vector, rounding_error: Vector) -> tuple[float, float, float, Vector]:
         """Charge what of z lies outside the conjugate's domain for steps up to a radius; return what is left inside."""
         inside = self.penalty.project(z)
         rest = np.abs(z - inside)
@@ -534,7 +536,7 @@ class Problem(Spans):
         radius = REACH * max(span, self._score_unit, TINY)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(size > 0, radius / size, 0.0)
-        return radius, float(np.sum(rest * step)), float(np.sum(doubt * step)), inside
+        return radius, float(np.sum(rest * step)), float(np.sum(rounding_error * step)), inside
 
     def _as_coefficients(self, row: Vector, z: Vector) -> Vector:
         """Give one number for each column the shape of the coefficients."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
 
 
-FEW = 15_000  # entries of a table on which further digits cost next to nothing beside the calls
+MAX_CHEAP_ENTRIES = 15_000  # entries of a table on which further digits cost next to nothing beside the calls
 
 
 class Iterate(NamedTuple):

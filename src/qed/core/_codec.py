@@ -21,7 +21,7 @@ record                                      ``{"record": [name, {field: node}]}`
 estimator                                   ``{"estimator": [class, {parameter: node}, {attribute: node}]}``
 ==========================================  ===========================================================================
 
-Nothing else can be stored, and in particular no code: functions and classes of others are refused when saving, and no node makes
+Nothing else can be stored, and in particular no code: functions and classes of others are rejected when saving, and no node makes
 one when loading. Arrays come back in native byte order and C order; everything else comes back as it was, to the bit.
 An object that is held in two places comes back as two; what a ``cached_property`` keeps is worked out again.
 """
@@ -53,6 +53,7 @@ from qed.core._records import (
     find_function,
     find_record,
     is_record,
+    present_field,
     public_name,
     registered_records,
 )
@@ -333,7 +334,12 @@ class Decoder:
     def _record(self, content: Any, depth: int) -> Any:
         name, fields = _expect_length(content, 2, "a record")
         cls = _find_record(_expect(name, str, "the name of a record"))
-        values = {key: self.value(node, depth + 1) for key, node in _expect(fields, dict, f"record {name!r}").items()}
+        values: dict[str, Any] = {}
+        for key, node in _expect(fields, dict, f"record {name!r}").items():
+            field = present_field(name, key)
+            if field in values:
+                raise ModelFileError(f"record {name!r} has the field {field!r} twice")
+            values[field] = self.value(node, depth + 1)
         unknown = values.keys() - field_hints(cls).keys()
         if unknown:
             raise ModelFileError(f"record {name!r} has the unknown field {min(unknown)!r} {self._writer()}")

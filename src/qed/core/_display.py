@@ -22,8 +22,9 @@ def text(model: Any) -> str:
 
 
 def html(model: Any) -> str:
-    """Write the model as a small self-contained block: its parameters, changed ones marked, and its certificate."""
-    from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
+    """Write the model as a small self-contained block: parameters, changed ones marked, a diagram of its parts, certificate."""
+    from qed.core._diagram import diagram, parts_of  # noqa: PLC0415  (notebooks only)
+    from qed.core._escape import escaped  # noqa: PLC0415
 
     differing = {name for name, _ in _differing(model)}
     rows = "".join(
@@ -34,11 +35,13 @@ def html(model: Any) -> str:
     state = "fitted" if model.__sklearn_is_fitted__() else "not fitted"
     certificate = model.__dict__.get("certificate_")
     proof = "" if certificate is None else _embedded(certificate)
+    drawn = diagram(model) if parts_of(model) else ""
+    title = type(model).__name__ if drawn else text(model)  # the diagram says the rest
     return (
         '<div class="qed-model"><details><summary>'
-        f"<code>{escaped(text(model))}</code> <i>({state})</i></summary>"
+        f"<code>{escaped(title)}</code> <i>({state})</i></summary>"
         f"<table><thead><tr><th>parameter</th><th>value</th><th>meaning</th></tr></thead><tbody>{rows}</tbody></table>"
-        f"</details>{proof}</div>"
+        f"</details>{drawn}{proof}</div>"
     )
 
 

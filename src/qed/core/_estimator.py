@@ -48,6 +48,7 @@ class Estimator:
         frozenset()
     )  # attributes of a running program, which files and copies do without
     _metadata: ClassVar[dict[str, tuple[str, ...]]] = {}
+    _parts_follow: ClassVar[bool] = False  # whether the models among the parameters follow each other, in diagrams
     _parameter_constraints: ClassVar[Any] = _Constraints()
 
     if TYPE_CHECKING:  # made for each class that has the method, and there while scikit-learn is loaded

@@ -31,7 +31,7 @@ def require(X: Any, what: str, names: list[str] | None, owner: str, *, allow_nan
     owner : str
         The name of the model.
     allow_nan : bool
-        Whether NaN means "missing", and only infinity is refused.
+        Whether NaN means "missing", and only infinity is rejected.
     """
     dense = isinstance(X, np.ndarray)
     data = X if dense else X.data

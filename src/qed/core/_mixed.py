@@ -72,7 +72,7 @@ def fit_table(model: Any, X: Any, *, finite: bool = True, reset: bool = True) ->
     X : object
         As passed to ``fit``.
     finite : bool
-        Whether infinite numbers are refused; NaN is refused by models that do not declare it.
+        Whether infinite numbers are rejected; NaN is rejected by models that do not declare it.
     reset : bool
         Whether the columns are learnt, rather than compared with those of an earlier fit.
     """
@@ -100,7 +100,7 @@ def new_table(model: Any, X: Any, *, finite: bool = True) -> MixedTable:
     X : object
         As passed to ``transform``.
     finite : bool
-        Whether infinite numbers are refused.
+        Whether infinite numbers are rejected.
     """
     _validation.require_fitted(model)
     owner = type(model).__name__

@@ -13,9 +13,10 @@ and this module knows which class that is::
             expect(self.weight >= 0, "moments.weight is negative")
             expect_array(self.mean, "moments.mean", shape=(None,), finite=True)
 
-The name is a promise: files written today stay readable, so a name is never given to another class, a field is
-never renamed, and a new field has a default. When a record comes from a file its fields are first compared with their
-annotations, then ``check`` is called; it raises `ModelFileError` on values that make no sense.
+The name is a promise: files written today stay readable, so a name is never given to another class, a new field has
+a default, and a field that was renamed says what earlier files call it, ``@record("moments", earlier={"old": "new"})``.
+When a record comes from a file its fields are first compared with their annotations, then ``check`` is
+called; it raises `ModelFileError` on values that make no sense.
 
 Estimators stand in the second table, under the path a user types (``qed.linear_model.Ridge``).
 """
@@ -28,7 +29,8 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -38,6 +40,7 @@ from qed.core._errors import ModelFileError
 T = TypeVar("T")
 
 _records: dict[str, type[Any]] = {}
+_earlier: dict[str, Mapping[str, str]] = {}
 _estimators: dict[str, type[Any]] = {}
 _functions: dict[str, Callable[..., Any]] = {}
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -45,7 +48,9 @@ _hints: dict[type[Any], dict[str, Any]] = {}
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
-def record(name: str, *, slots: bool = True) -> Callable[[type[T]], type[T]]:
+def record(
+    name: str, *, slots: bool = True, earlier: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[type[T]], type[T]]:
     """Make a class a frozen dataclass that model files can hold under `name`.
 
     Two records are equal when they have the same class and equal fields; arrays are equal when type, shape and every
@@ -57,6 +62,8 @@ def record(name: str, *, slots: bool = True) -> Callable[[type[T]], type[T]]:
         Public name in files: lower case words joined by hyphens. It never changes.
     slots : bool
         Whether to store fields in slots. Say ``False`` when the class needs ``cached_property`` or ``super()``.
+    earlier : mapping of str to str
+        The present name of each field that files of earlier versions hold under another one.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise ValueError(f"A record's name is made of lower case words joined by hyphens, got {name!r}.")
@@ -71,7 +78,7 @@ def record(name: str, *, slots: bool = True) -> Callable[[type[T]], type[T]]:
             raise TypeError(f"Record {name!r} has fields that its constructor does not take: {', '.join(hidden)}.")
         for attribute, value in (("record_name", name), ("__eq__", _equal_records), ("__hash__", None)):
             setattr(made, attribute, value)
-        _records[name] = made
+        _records[name], _earlier[name] = made, earlier
         return made
 
     return register
@@ -90,6 +97,11 @@ def find_record(name: str) -> type[Any]:
         raise ModelFileError(
             f"it holds a record called {name!r}, which this qed does not know (known: {', '.join(sorted(_records))})"
         ) from None
+
+
+def present_field(record: str, field: str) -> str:
+    """Return what a field of a record is called now, given what a file calls it."""
+    return _earlier[record].get(field, field)
 
 
 def registered_records() -> dict[str, type[Any]]:
@@ -158,7 +170,7 @@ def expect_array(
     shape : sequence of int or None, optional
         Expected length of each axis, None where any length will do.
     finite : bool
-        Whether NaN and infinity are refused.
+        Whether NaN and infinity are rejected.
     """
     if not isinstance(value, np.ndarray):
         raise ModelFileError(f"{name} should be an array, and is {type(value).__name__}")

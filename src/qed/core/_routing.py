@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+class OwnRequest:
+    """What a model of models takes itself, as one more of its parts: the metadata of ``fit`` that it has asked for."""
+
+    def __init__(self, model: Any, *names: str) -> None:
+        self.owner = type(model).__name__
+        self._asked, self._names = vars(model).get("_metadata_requests", {}), names
+
+    def _requests(self, method: str) -> dict[str, Any]:
+        own = self._asked.get(method, {})
+        return {name: own.get(name) for name in self._names}
+
+
 def is_enabled() -> bool:
     """Say whether metadata are routed by request."""
     return bool(setting("enable_metadata_routing", False))
@@ -65,7 +77,7 @@ def routed(owner: Any, part: Any, method: str, metadata: Mapping[str, Any]) -> d
         return {name: metadata[name] for name in sorted(_consumed(part, method, metadata))}
     undecided = sorted(name for name, one in asked.items() if one is None and name in metadata)
     if undecided:
-        kind = type(part).__name__
+        kind = part.owner if isinstance(part, OwnRequest) else type(part).__name__
         raise InvalidParameter(
             f"[{', '.join(undecided)}] are passed but are not explicitly set as requested or not requested for {kind}.{method},"
             f" which is used within {type(owner).__name__}. Call {kind}.set_{method}_request({undecided[0]}=True), or False."

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-LARGEST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 
 Make = Callable[..., Any]  # makes one of scikit-learn's constraint objects by name
 
@@ -83,7 +83,7 @@ class Number(Rule):
         if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if self.whole else Real):
             return False
         number: Any = value
-        if isinstance(value, Integral) and not -LARGEST <= number <= LARGEST:
+        if isinstance(value, Integral) and not -MAX_INT64 <= number <= MAX_INT64:
             return False  # more than a machine's integers hold; as a real number it would be written 1e30
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high

@@ -51,9 +51,9 @@ def check_array(
     copy, force_writeable : bool
         Whether to copy, and whether the result must be writeable.
     ensure_all_finite : bool or "allow-nan"
-        Whether NaN and infinity are refused.
+        Whether NaN and infinity are rejected.
     ensure_non_negative, ensure_2d, allow_nd : bool
-        Whether negative numbers are refused, and which numbers of dimensions are accepted.
+        Whether negative numbers are rejected, and which numbers of dimensions are accepted.
     ensure_min_samples, ensure_min_features : int
         The fewest rows and columns.
     estimator, input_name : object

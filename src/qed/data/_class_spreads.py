@@ -288,10 +288,12 @@ def _errors_after(a: ClassSpreads, b: ClassSpreads, left: Numbers) -> dict[str, 
 
 def _check_something_remains(a: ClassSpreads, b: ClassSpreads, left: Numbers) -> None:
     """Refuse to take away more rows or more weight of a class than there are."""
-    doubt = a.weight_error * a.weight + b.weight_error * b.weight + 4 * UNIT * a.weight * (a.weight_error > 0)
+    rounding_error = a.weight_error * a.weight + b.weight_error * b.weight + 4 * UNIT * a.weight * (a.weight_error > 0)
     rows = a.rows - b.rows
     wrong = rows < 0
-    wrong |= np.where(rows == 0, np.abs(left) > doubt, (left <= 0) | (doubt > FORGETTING_LIMIT * left))
+    wrong |= np.where(
+        rows == 0, np.abs(left) > rounding_error, (left <= 0) | (rounding_error > FORGETTING_LIMIT * left)
+    )
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
         raise ForgetError(
@@ -303,9 +305,9 @@ def _check_something_remains(a: ClassSpreads, b: ClassSpreads, left: Numbers) ->
 def _check_still_accurate(left: ClassSpreads) -> None:
     """Refuse when rounding exceeds its limit relative to what remains, in any class and column."""
     bound = left.rounding * left.peak
-    doubtful = (bound > FORGETTING_LIMIT * left.spread) & (left.rows > 1)[:, np.newaxis]
-    if doubtful.any():
-        k, j = map(int, np.argwhere(doubtful)[0])
+    uncertain = (bound > FORGETTING_LIMIT * left.spread) & (left.rows > 1)[:, np.newaxis]
+    if uncertain.any():
+        k, j = map(int, np.argwhere(uncertain)[0])
         raise ForgetError(
             f"Cannot forget these rows accurately: of the sum of squares of column {j} in class number {k}, once"
             f" {left.peak[k, j]:.3g}, {max(float(left.spread[k, j]), 0.0):.3g} would remain, known to within"

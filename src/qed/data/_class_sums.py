@@ -119,9 +119,9 @@ class ClassSums:
             return self
         rows = self.rows - other.rows
         weight = add(Pair(self.weight, self.weight_low), negative(Pair(other.weight, other.weight_low)))
-        doubt = (WEIGHT_ROUNDING + self.error + other.error) * self.weight
-        wrong = (rows < 0) | (weight.high < -doubt)
-        wrong |= np.where(rows == 0, np.abs(weight.high) > doubt, weight.high <= 0)
+        rounding_error = (WEIGHT_ROUNDING + self.error + other.error) * self.weight
+        wrong = (rows < 0) | (weight.high < -rounding_error)
+        wrong |= np.where(rows == 0, np.abs(weight.high) > rounding_error, weight.high <= 0)
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
             raise ForgetError(

@@ -104,9 +104,9 @@ class Counts:
         rows, weight = self._over(values)
         less_rows, less_weight = other._over(values)
         left_rows, left = rows - less_rows, add(weight, negative(less_weight))
-        doubt = WEIGHT_ROUNDING * weight.high
-        wrong = (left_rows < 0) | (left.high < -doubt)
-        wrong |= np.where(left_rows == 0, np.abs(left.high) > doubt, left.high <= doubt)
+        rounding_error = WEIGHT_ROUNDING * weight.high
+        wrong = (left_rows < 0) | (left.high < -rounding_error)
+        wrong |= np.where(left_rows == 0, np.abs(left.high) > rounding_error, left.high <= rounding_error)
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
             raise ForgetError(

@@ -355,17 +355,17 @@ def _check_something_remains(a: Moments, b: Moments) -> None:
             f"Cannot forget {b.rows} rows: only {a.rows} were learnt. Forget rows that were added before, each once."
         )
     left = (a.weight - b.weight) + (a.weight_low - b.weight_low)
-    doubt = a.weight_error * a.weight + b.weight_error * b.weight + 4 * UNIT * a.weight * (a.weight_error > 0)
+    rounding_error = a.weight_error * a.weight + b.weight_error * b.weight + 4 * UNIT * a.weight * (a.weight_error > 0)
     if b.rows == a.rows:
-        if abs(left) > doubt:
+        if abs(left) > rounding_error:
             raise ForgetError(
                 f"Cannot forget all {a.rows} rows: their weights add up to {a.weight!r}, those to forget to "
                 f"{b.weight!r}. Give the same rows with the same weights as were added."
             )
-    elif not left > 0 or doubt > FORGETTING_LIMIT * left:
+    elif not left > 0 or rounding_error > FORGETTING_LIMIT * left:
         raise ForgetError(
             f"Cannot forget a weight of {b.weight!r} out of {a.weight!r}: {a.rows - b.rows} rows would remain with a "
-            f"weight of {left:.3g}, known to within {doubt:.3g}. Refit on the rows that remain."
+            f"weight of {left:.3g}, known to within {rounding_error:.3g}. Refit on the rows that remain."
         )
 
 
@@ -373,10 +373,10 @@ def _check_still_accurate(left: Moments) -> None:
     """Refuse when rounding exceeds its limit relative to what remains, in any column."""
     bound = left.rounding * left.peak
     remains = left.scatter.diagonal()
-    doubtful = np.flatnonzero(bound > FORGETTING_LIMIT * remains)
-    if not doubtful.size:
+    uncertain = np.flatnonzero(bound > FORGETTING_LIMIT * remains)
+    if not uncertain.size:
         return
-    j = int(doubtful[np.argmin(remains[doubtful] / bound[doubtful])])
+    j = int(uncertain[np.argmin(remains[uncertain] / bound[uncertain])])
     column = f"column {j}" if j < left.n_features else f"target {j - left.n_features}"
     if remains[j] < -bound[j]:
         raise ForgetError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from bisect import bisect_right
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 KEPT_BYTES = 1 << 26  # of a chunk whose memory a thread may keep: twice the size that chunks have by default
 KEPT_CHUNKS = 2  # one that is computed with, and one that is read
 HOLDERS = 2  # references to memory that no array uses: the list, and the argument of getrefcount
+PAGE, CACHE_LINE = 4096, 64  # bytes: values a page apart share a set of the first cache
 BUFFER_BYTES = 1 << 24  # read buffers of all columns together
-CHUNKS_PER_PART = (
-    2  # a part is a task on a cluster: some tens of MiB, next to which its few milliseconds of overhead are small
-)
+CHUNKS_PER_TASK = 1 / 18  # how many chunks a worker reads while a scheduler looks after one task: 18 ms and 1 ms
+MOST_CHUNKS = 16  # of a part: what a worker does twice when it dies, and what boosting has in memory at a time
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,16 @@ def _room(n: int, p: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return an array in Fortran order: in the memory of an earlier chunk, once nobody else holds that.
 
     A worker of Dask gives every freed page back to the system (MALLOC_TRIM_THRESHOLD_), and pays for it again with the next chunk.
+    Columns of whole pages, which row groups of 2**k rows have, would put all values of a row into one set of the cache: they begin
+    a cache line further apart.
     """
-    size, kept = n * p * dtype.itemsize, _kept.memory
+    apart = n + (CACHE_LINE // dtype.itemsize if p > 1 and n * dtype.itemsize % PAGE == 0 else 0)
+    size, kept = apart * p * dtype.itemsize, _kept.memory
     at = next((i for i in range(len(kept)) if kept[i].nbytes >= size and sys.getrefcount(kept[i]) <= HOLDERS), None)
     memory = np.empty(size, np.uint8) if at is None else kept[at]
     if at is None and 0 < size <= KEPT_BYTES:
         _kept.memory = [memory, *kept[: KEPT_CHUNKS - 1]]
-    return memory[:size].view(dtype).reshape((n, p), order="F")
+    return memory[:size].view(dtype).reshape((apart, p), order="F")[:n]
 
 
 class Block(NamedTuple):
@@ -107,8 +111,13 @@ class Piece(NamedTuple):
 
 
 def cut_parts(footers: Sequence[Footer], layout: Layout) -> tuple[ParquetPart, ...]:
-    """Cut files into parts: whole row groups, as many as it takes to have `CHUNKS_PER_PART` chunks."""
-    enough = CHUNKS_PER_PART * layout.batch_rows
+    """Cut files into parts of some chunks each, and of whole row groups.
+
+    A part is a task on a cluster. Many parts keep its scheduler busy, and of few some workers wait for the last: for N chunks the
+    sum of both is least at ``sqrt(N * CHUNKS_PER_TASK)`` chunks a part.
+    """
+    chunks = sum(footer.n_rows for footer in footers) / layout.batch_rows
+    enough = min(MOST_CHUNKS, max(1, round(math.sqrt(chunks * CHUNKS_PER_TASK)))) * layout.batch_rows
     parts: list[ParquetPart] = []
     pieces: list[Piece] = []
     rows = 0
@@ -137,6 +146,12 @@ class ParquetPart:
     def n_rows(self) -> int:
         """Rows of all row groups."""
         return sum(piece.n_rows for piece in self.pieces)
+
+    @property
+    def nbytes(self) -> int:
+        """What all of its chunks take in memory."""
+        beside = len(self.layout.columns) - len(self.layout.features)
+        return self.n_rows * (self.layout.dtype.itemsize * len(self.layout.features) + 8 * beside)
 
     @property
     def label(self) -> str:

@@ -100,7 +100,23 @@ class Readable(ABC):
         return Transformed(self, change, n_features, names)
 
 
-class Transformed(Readable):
+class View(Readable):
+    """The rows of another source, seen otherwise: chunks are changed as they are read."""
+
+    _source: Source
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of the source."""
+        return self._source.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+
+class Transformed(View):
     """A source of computed features; targets and weights stay.
 
     Parameters
@@ -126,16 +142,6 @@ class Transformed(Readable):
         """The columns that come out."""
         return self._schema
 
-    @property
-    def n_rows(self) -> int | None:
-        """Rows of the source."""
-        return self._source.n_rows
-
-    @property
-    def in_memory(self) -> bool:
-        """As the source says."""
-        return self._source.in_memory
-
     def parts(self) -> Sequence[Part]:
         """Cut where the source cuts."""
         return [Changed(part, partial(_transformed, change=self._change)) for part in self._source.parts()]
@@ -156,7 +162,7 @@ def target_and_weight(chunk: Chunk) -> tuple[Any, Any]:
     return chunk.y, chunk.s
 
 
-class Positive(Readable):
+class Positive(View):
     """The rows of another source that have a positive weight.
 
     Parameters
@@ -180,11 +186,6 @@ class Positive(Readable):
         """Rows of positive weight."""
         return int(np.count_nonzero(self._weight))
 
-    @property
-    def in_memory(self) -> bool:
-        """As the source says."""
-        return self._source.in_memory
-
     def parts(self) -> Sequence[Part]:
         """Cut where the source cuts."""
         parts = self._source.parts()
@@ -201,7 +202,7 @@ def _positive(chunk: Chunk) -> Chunk:
     return Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used], origin)
 
 
-class Marked(Readable):
+class Marked(View):
     """A source whose chunks hold features and targets side by side in X, and a number for each row as the target.
 
     Parameters
@@ -223,13 +224,8 @@ class Marked(Readable):
 
     @property
     def n_rows(self) -> int:
-        """Rows of the source."""
+        """As many as there are marks, also where only reading the source can tell."""
         return len(self._marks)
-
-    @property
-    def in_memory(self) -> bool:
-        """As the source says."""
-        return self._source.in_memory
 
     def parts(self) -> Sequence[Part]:
         """Cut where the source cuts."""

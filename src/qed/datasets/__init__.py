@@ -12,7 +12,7 @@ Map
 `_regression`  linear problems with a chosen number of useful columns, noise, rank and condition number
 `_classics`    two textbook tables, drawn: a geyser's waiting times, house prices
 `_shapes`      classes in two columns: blobs, moons, rings, exclusive or; `_classification`: classes among many columns
-`_curves`      functions of known form, and bent surfaces; `_matrices`: matrices of known structure
+`_curves`      functions of known form, and curved surfaces; `_matrices`: matrices of known structure
 `_blocks`      shells around a centre; tables whose rows and columns fall into blocks
 `_stream`      where their numbers come from
 `_partly_labelled`  rows of which some have a label

@@ -1,4 +1,4 @@
-"""Functions of known form, with noise to order: lines, polynomials, sines, Friedman's problems, and bent surfaces."""
+"""Functions of known form, with noise to order: lines, polynomials, sines, Friedman's problems, and curved surfaces."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def make_swiss_roll(
 
 
 def make_s_curve(n_samples: int = 100, *, noise: float = 0.0, random_state: Any = None) -> tuple[Array, Array]:
-    """Draw points of a sheet bent like an S in space.
+    """Draw points of a surface curved like an S in space.
 
     Parameters
     ----------

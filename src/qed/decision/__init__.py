@@ -4,7 +4,7 @@ One rule: **probabilities come from models, costs from people, and the decision 
 
 ::
 
-    _costs     a table of costs; the best action for given probabilities, its threshold, the option to doubt
+    _costs     a table of costs; the best action for given probabilities, its threshold, the reject option
     _bayes     the best classifier there can be, where the joint distribution is known
     _outliers  rows that a density finds improbable
 """

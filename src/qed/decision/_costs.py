@@ -73,42 +73,42 @@ class CostTable:
         object.__setattr__(self, "_names", names)
 
     @classmethod
-    def zero_one(cls, n_labels: int, *, doubt: float | None = None) -> CostTable:
+    def zero_one(cls, n_labels: int, *, reject: float | None = None) -> CostTable:
         """Make the table under which every mistake costs one.
 
         Parameters
         ----------
         n_labels : int
             How many labels there are.
-        doubt : float, optional
-            What it costs to leave the row undecided, as a last action; without it there is no such action.
+        reject : float, optional
+            What the reject option costs: to leave the row undecided, as a last action. Without it there is no such action.
 
         Returns
         -------
         CostTable
-            Its best action is the most probable label, or doubt when that one's probability is below ``1 - doubt``.
+            Its best action is the most probable label, or reject when that one's probability is below ``1 - reject``.
         """
         costs = 1.0 - np.eye(n_labels)
-        return cls(costs if doubt is None else np.column_stack([costs, np.full(n_labels, doubt)]))
+        return cls(costs if reject is None else np.column_stack([costs, np.full(n_labels, reject)]))
 
     @classmethod
-    def asymmetric(cls, false_positive: float, false_negative: float, *, doubt: float | None = None) -> CostTable:
+    def asymmetric(cls, false_positive: float, false_negative: float, *, reject: float | None = None) -> CostTable:
         """Make the table of two labels whose mistakes cost differently.
 
         Parameters
         ----------
         false_positive, false_negative : float
             What it costs to say yes to a no, and no to a yes.
-        doubt : float, optional
-            What it costs to leave the row undecided.
+        reject : float, optional
+            What the reject option costs: to leave the row undecided, as a last action.
 
         Returns
         -------
         CostTable
-            With labels and actions in the order no, yes, and doubt last.
+            With labels and actions in the order no, yes, and reject last.
         """
         costs = np.array([[0.0, false_positive], [false_negative, 0.0]])
-        return cls(costs if doubt is None else np.column_stack([costs, np.full(2, doubt)]))
+        return cls(costs if reject is None else np.column_stack([costs, np.full(2, reject)]))
 
     @property
     def threshold(self) -> float:

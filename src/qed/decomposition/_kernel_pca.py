@@ -187,8 +187,7 @@ class KernelPCA(Transformer, min_samples=2):
 
                 return from_similarities(apply, n, max(total, 0.0), search)
             centred = K - self.kernel_means_ - self.kernel_means_[:, None] + self.kernel_mean_
-            least = float(np.min(np.linalg.eigvalsh(centred)))
-            _require_positive(least, total)
+            _require_positive(centred, max(total, 0.0))
             return from_columns(centred, 8 * product_rounding(n) * float(np.sum(np.abs(np.diag(K)))), search)
 
     def _store(self, found: Components, seen: Any) -> None:
@@ -282,8 +281,12 @@ class KernelPCA(Transformer, min_samples=2):
         return _kernels.product(self._kernel(scores, self.X_transformed_fit_), self.dual_coef_)
 
 
-def _require_positive(least: float, total: float) -> None:
-    if least < -1e-7 * max(total, 0.0) - 1e-300:
+def _require_positive(centred: Array, total: float) -> None:
+    allowed = 1e-7 * total
+    if allowed > 0 and _kernels.factorises(centred + allowed * np.eye(len(centred))):
+        return
+    least = float(np.min(np.linalg.eigvalsh(centred)))
+    if least < -allowed - 1e-300:
         raise InvalidData(
             f"The kernel has significant negative eigenvalues ({least:.3g} of a total of {total:.3g}): it is no inner product."
             " Choose another kernel, or other parameters."

@@ -60,11 +60,15 @@ def triangle_of_both(X: Matrix, Y: Matrix, shift: Matrix, scale: Matrix) -> Matr
 
 def code_rows(
     G: Matrix, P: Matrix, W: Matrix, enough: Matrix, lasso: float, ridge: float, *, positive: bool, sweeps: int
-) -> int:
-    """Lower ``w'(G + ridge)w/2 - p'w + lasso |w|`` along coordinates of the rows of W, in place; return how many did not end."""
-    return int(
-        _native.code_rows(plain(G), plain(P), W, plain(enough), float(lasso), float(ridge), bool(positive), int(sweeps))
+) -> tuple[float, float]:
+    """Lower ``w'(G + ridge)w/2 - p'w + lasso |w|`` along coordinates of the rows of W, in place.
+
+    Return its sum where they end, and what single entries could gain where they began.
+    """
+    _, value, gain = _native.code_rows(
+        plain(G), plain(P), W, plain(enough), float(lasso), float(ridge), bool(positive), int(sweeps)
     )
+    return float(value), float(gain)
 
 
 def pursue_rows(G: Matrix, P: Matrix, squares: Matrix, most: int, tolerance: float) -> Matrix:

@@ -9,6 +9,7 @@ vectors and grows again (thick restart).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,9 @@ BLOCK = (
     16  # vectors of a block: a product with so many costs little more than one read of the table, and long spans of few
 )
 # vectors converge after fewer products than short spans of many
-FIRST_LOOK = 4  # steps before residuals are looked at; the next look comes after a quarter as many again
+FIRST_LOOK = 4  # steps before residuals are looked at; the next look comes where their fall says, after a quarter as many at most
+NEARLY_DEPENDENT = 1e-5  # share of a column outside of the others, whose square products still tell from rounding
+TINY = float(np.finfo(np.float64).tiny)
 LARGEST_BASIS = 640  # vectors that are kept before the span is narrowed; twelve times those wanted if these are many
 
 
@@ -55,7 +58,7 @@ class _Span:
         self.V = np.zeros((len(start), min(len(start), most)), order="F")
         self.T = np.zeros((self.V.shape[1], self.V.shape[1]))
         self.size, self.last = 0, 0
-        self.ahead = np.linalg.qr(start)[0]  # the block to come
+        self.ahead = _orthonormalised(start)  # the block to come
         self.join = np.zeros((self.ahead.shape[1], 0))  # what couples it to the last one
 
     def grow(self, apply: Callable[[Array], Array]) -> None:
@@ -134,6 +137,7 @@ def leading(
     most = max(LARGEST_BASIS, 12 * k, (steps + least) * width if tol is None else 0) + width
     span = _Span(start, most)
     outcome, look, taken = "max_iter" if tol is not None else "solved", least + FIRST_LOOK, 0
+    looks: list[tuple[int, float]] = []
     for taken in range(steps + least):
         try:
             span.grow(apply)
@@ -149,19 +153,47 @@ def leading(
             return span.leading(k, "stopped", taken)
         if tol is not None and taken >= look:
             values, turn = span.pairs()
-            look = taken + max(2, taken // 4)
-            if span.residual(turn[:, :k]) <= tol * values[0]:
+            looks.append((taken, span.residual(turn[:, :k]) / max(float(values[0]), TINY)))
+            if looks[-1][1] <= tol:
                 outcome = "solved"
                 break
+            look = taken + min(max(2, taken // 4), _steps_to(tol, looks))
         if span.is_full():
             span.narrow(2 * k + width)
     return span.leading(k, outcome, taken)
 
 
+def _steps_to(tol: float, looks: list[tuple[int, float]]) -> int:
+    """Return after how many steps a residual that falls as it did between the last two looks reaches ``tol``."""
+    if len(looks) < 2 or not 0 < tol < looks[-1][1] < looks[-2][1]:
+        return 2
+    (before, high), (now, low) = looks[-2:]
+    return max(1, round(math.log(low / tol) / math.log(high / low) * (now - before)))
+
+
 def _orthonormal(basis: Array, block: Array) -> Array:
     """Make a block orthonormal, to the basis as well; noise that is left of dependent vectors is made so the second time."""
-    block = np.ascontiguousarray(np.linalg.qr(block)[0])
-    block = block - _kernels.product(basis, _kernels.adjoint(basis, block))
+    block = _orthonormalised(block)
+    return _orthonormalised(block - _kernels.product(basis, _kernels.adjoint(basis, block)))
+
+
+def _orthonormalised(block: Array) -> Array:
+    """Make columns orthonormal by Cholesky factors of their products, twice or more; by reflections where they are dependent."""
+    for _ in range(3 if block.size else 0):
+        products = _kernels.adjoint(block, block)
+        lengths = np.sqrt(products.diagonal())
+        if not (lengths > 0).all():
+            break
+        try:
+            factor = np.linalg.cholesky(products / np.outer(lengths, lengths))
+        except np.linalg.LinAlgError:
+            break
+        least = float(np.min(factor.diagonal()))
+        if least < NEARLY_DEPENDENT:
+            break
+        block = _kernels.product(block, np.linalg.inv(factor).T / lengths[:, None])
+        if least > 0.999:  # they were orthonormal but for rounding, and are so now to the last digits
+            return block
     return np.ascontiguousarray(np.linalg.qr(block)[0])
 
 

@@ -186,6 +186,7 @@ def _solve_columns(
         triangle = _kernels.triangle(*_used(factor), moments.mean)
     with Progress(type(model).__name__) as progress:
         search = _search(model, (moments.rows, moments.weight, p), rng, progress, sparse=sparse)
+        search = replace(search, tol=0.0)  # of a matrix that was formed pairs are found to rounding
         found = from_columns(moments.XX, moments.rounding * float(np.sum(moments.peak)), search, triangle)
     model.moments_ = moments
     _store(model, found, seen or fingerprint_of(moments), outcome)
@@ -215,7 +216,7 @@ def _learn_rows(model: Any, data: FitData, n: int, way: str, rng: Callable[[], G
             found = from_products(rows, seen.spread, search)
         else:
             require_memory(4 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Ask for few components.")
-            found = from_rows(rows, seen.spread, search, full=way == "full rows")
+            found = from_rows(rows, seen.spread, replace(search, tol=0.0), full=way == "full rows")
     model.__dict__.pop("moments_", None)
     _store(model, found, seen, found.outcome)
     if found.outcome == "interrupted":

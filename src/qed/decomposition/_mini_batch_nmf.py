@@ -32,8 +32,8 @@ class MiniBatchNMF(NonnegativeFactors):
     .. math:: d(X, W H) + \alpha_W p \left( \rho \|W\|_1 + \tfrac{1 - \rho}{2} \|W\|_F^2 \right)
         + \alpha_H n \left( \rho \|H\|_1 + \tfrac{1 - \rho}{2} \|H\|_F^2 \right), \quad W, H \ge 0
 
-    as for ``NMF``. Each batch finds its codes, and then moves the components by a multiplicative step whose two parts are running
-    sums over batches, older ones fading by ``forget_factor``.
+    as for ``NMF``. Each batch lowers its codes, from those of the pass before, and then moves the components by a multiplicative
+    step whose two parts are running sums over batches, older ones fading by ``forget_factor``.
 
     Certificate
     -----------
@@ -80,7 +80,9 @@ class MiniBatchNMF(NonnegativeFactors):
         0.7, "How much of older batches remains after as many rows as the table has."
     )
     fresh_restarts: bool = param(
-        False, "Whether scikit-learn solves the codes of a batch again; here they always are.", kind="hint"
+        False,
+        "Whether codes of a batch are found again in each pass, instead of going on from those of the pass before; those of other"
+        " divergences than squared error always are.",
     )
     fresh_restarts_max_iter: PositiveInt = param(30, "Multiplicative steps for the codes of a batch.")
     transform_max_iter: PositiveInt | None = param(
@@ -121,6 +123,7 @@ class MiniBatchNMF(NonnegativeFactors):
         size = min(self.batch_size, n)
         fade = self.forget_factor ** (size / n)
         penalty = steps.Penalty.of(self, n, p)
+        sweeps = steps.MOST_SWEEPS if self.fresh_restarts else steps.SWEEPS  # which the next pass goes on from
         taken, outcome = 0, "max_iter"
         best, since, smooth = np.inf, 0, None
         try:
@@ -129,7 +132,10 @@ class MiniBatchNMF(NonnegativeFactors):
                     for first in range(0, n, size):
                         x = rows[first : first + size]
                         before = components
-                        components, cost = self._step(x, components, penalty, fade)
+                        begun = W0[first : first + size], sweeps
+                        if self.fresh_restarts:
+                            begun[0][:] = 0.0
+                        components, cost = self._step(x, begun, components, penalty, fade)
                         smooth = cost if smooth is None else smooth + (cost - smooth) * min(1.0, size / (n + 1))
                         best, since = (smooth, 0) if smooth < best else (best, since + 1)
                         change = float(np.linalg.norm(components - before))
@@ -144,23 +150,27 @@ class MiniBatchNMF(NonnegativeFactors):
                         break
         except KeyboardInterrupt:
             outcome = "interrupted"
-        found = steps.Factors(np.zeros_like(W0), np.ascontiguousarray(components.T), taken, outcome)
+        found = steps.Factors(W0, np.ascontiguousarray(components.T), taken, outcome)
         self._store(X, found, penalty)
 
-    def _step(self, x: Any, H: Array, penalty: steps.Penalty, fade: float) -> tuple[Array, float]:
-        """Find the codes of a batch and move the components; return them and the cost of a row before."""
+    def _step(
+        self, x: Any, begun: tuple[Array, int], H: Array, penalty: steps.Penalty, fade: float
+    ) -> tuple[Array, float]:
+        """Lower codes of a batch by so many sweeps, and move the components; return them and the cost of a row before."""
         beta = steps.beta_of(self.beta_loss)
-        times = self.fresh_restarts_max_iter
-        W = steps.codes(x, H, penalty) if beta == 2 else steps.multiplied_codes(x, H, beta, penalty, times)
-        cost = (steps.divergence(x, W, H, beta) + penalty.on_codes(W)) / x.shape[0]
-        up, down = steps.component_slopes(x, W, H, beta)
+        if beta == 2:
+            cost, up, down = steps.squared_slopes(x, begun[0], H, penalty, begun[1])
+        else:
+            W = steps.multiplied_codes(x, H, beta, penalty, self.fresh_restarts_max_iter)
+            cost = steps.divergence(x, W, H, beta) + penalty.on_codes(W)
+            up, down = steps.component_slopes(x, W, H, beta)
         share = x.shape[0] / max(self.batch_size, 1)
         down += share * (penalty.l1_H + penalty.l2_H * H) / max(1, self.n_steps_ + 1)
         power = steps.power_of(beta)
         self.running_ = fade * self.running_ + np.stack([up * H ** (1 / power), down])
         self.n_steps_ += 1
         moved = (self.running_[0] / np.maximum(self.running_[1], steps.FLOOR)) ** power
-        return moved, cost
+        return moved, cost / x.shape[0]
 
     def partial_fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Self:  # noqa: ARG002
         """Take a batch of rows in.
@@ -181,7 +191,7 @@ class MiniBatchNMF(NonnegativeFactors):
         else:
             components = self.components_
         penalty = steps.Penalty.of(self, *x.shape)
-        components, _ = self._step(x, components, penalty, self.forget_factor)
         codes = np.zeros((x.shape[0], len(components)))
+        components, _ = self._step(x, (codes, steps.MOST_SWEEPS), components, penalty, self.forget_factor)
         self._store(x, steps.Factors(codes, np.ascontiguousarray(components.T), self.n_steps_, "max_iter"), penalty)
         return self

@@ -203,7 +203,9 @@ class NMF(NonnegativeFactors):
         "frobenius", "Divergence: a name, or its number: 2 squared error, 1 Kullback-Leibler, 0 Itakura-Saito."
     )
     tol: NonNegative = param(
-        1e-4, "Share of the first slopes, or of the first divergence in ten steps, at which to stop."
+        1e-4,
+        "Share of the objective: the fit ends where single entries could lower it by no more, all together, and ten steps did not"
+        " either; other divergences end where ten steps lower the root of the first one by no more.",
     )
     max_iter: PositiveInt = param(
         200, "Most steps; also those that codes of other divergences than squared error take."

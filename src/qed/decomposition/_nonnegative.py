@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 SWEEPS = 4  # over the coordinates for each product with X, which costs as much as dozens
+ROUNDS = 10  # whose gain together says whether going on is worth it: of single ones it depends on momentum
+ROUNDING = float(np.finfo(np.float64).eps)
 EXACT = 1e-11  # share of half the squared length of a row that a last sweep may still gain
 MOST_SWEEPS = 20_000
 FLOOR = float(np.finfo(np.float32).eps)  # of entries of W H that are divided by, as in scikit-learn
@@ -53,10 +55,14 @@ class Penalty:
         return cls(W * ratio, W * (1 - ratio), H * ratio, H * (1 - ratio))
 
     def on_codes(self, W: Array) -> float:
-        return self.l1_W * float(np.sum(W)) + self.l2_W / 2 * float(np.vdot(W, W))
+        return _penalised(W, self.l1_W, self.l2_W)
 
     def on_components(self, H: Array) -> float:
-        return self.l1_H * float(np.sum(H)) + self.l2_H / 2 * float(np.vdot(H, H))
+        return _penalised(H, self.l1_H, self.l2_H)
+
+
+def _penalised(factor: Array, l1: float, l2: float) -> float:
+    return l1 * float(np.sum(factor)) + l2 / 2 * float(np.sum(np.square(factor))) if l1 or l2 else 0.0
 
 
 @dataclass(eq=False)
@@ -137,38 +143,81 @@ def codes(X: Any, H: Array, penalty: Penalty, W: Array | None = None) -> Array:
     return W
 
 
-def _violation(W: Array, G: Array, P: Array, l1: float, l2: float) -> float:
-    """Return the sum of slopes that could be followed downwards."""
-    slope = _kernels.product(W, G) - P + l1
-    if l2:
-        slope += l2 * W
-    return float(np.sum(np.where(W > 0, np.abs(slope), np.maximum(-slope, 0.0))))
+def squared_slopes(x: Any, W: Array, H: Array, penalty: Penalty, sweeps: int) -> tuple[float, Array, Array]:
+    """Lower codes W of some rows, in place; return the cost, and the two parts of the slope of squared error by components."""
+    A, Ht, sizes = design(x), np.ascontiguousarray(H.T), squares(x)
+    G, P = _kernels.product(H, Ht), A.product(Ht)
+    value, _ = _kernels.code_rows(G, P, W, EXACT / 2 * sizes, penalty.l1_W, penalty.l2_W, positive=True, sweeps=sweeps)
+    up, down = np.ascontiguousarray(A.adjoint_product(W).T), _kernels.product(_kernels.adjoint(W, W), H)
+    return max(float(np.sum(sizes)) / 2 + value, 0.0), up, down
 
 
 def descend(X: Any, W: Array, Ht: Array, penalty: Penalty, rule: tuple[int, float], progress: Progress) -> Factors:
-    """Lower the squared error by coordinates of both factors in turn, until slopes are ``tol`` of those at the start."""
+    """Lower the squared error by coordinates of both factors in turn, each from a point ahead of where it stands.
+
+    Ends where single entries could gain no more than ``tol`` of the objective, and ten rounds did not gain more either.
+    """
     most, tol = rule
-    A = design(X)
+    A, null = design(X), float(np.sum(squares(X))) / 2
     none_W, none_H = np.zeros(len(W)), np.zeros(len(Ht))
-    first, taken, outcome = 0.0, 0, "max_iter"
+    ahead, momentum, values = (W, Ht), Momentum(), [np.inf]
+    taken, outcome = 0, "max_iter"
     try:
         for taken in range(1, most + 1):  # noqa: B007  (counted)
-            G, P = _kernels.adjoint(Ht, Ht), A.product(Ht)
-            slopes = _violation(W, G, P, penalty.l1_W, penalty.l2_W)
-            _kernels.code_rows(G, P, W, none_W, penalty.l1_W, penalty.l2_W, positive=True, sweeps=SWEEPS)
-            G, P = _kernels.adjoint(W, W), A.adjoint_product(W)
-            slopes += _violation(Ht, G, P, penalty.l1_H, penalty.l2_H)
-            _kernels.code_rows(G, P, Ht, none_H, penalty.l1_H, penalty.l2_H, positive=True, sweeps=SWEEPS)
-            first = first or slopes
-            if slopes <= tol * first:
+            W_next, H_next = (factor.copy() for factor in ahead)
+            G, P = _kernels.adjoint(H_next, H_next), A.product(H_next)
+            _, gain = _kernels.code_rows(G, P, W_next, none_W, penalty.l1_W, penalty.l2_W, positive=True, sweeps=SWEEPS)
+            W_ahead = momentum.beyond(W, W_next)
+            G, P = _kernels.adjoint(W_ahead, W_ahead), A.adjoint_product(W_ahead)
+            value, more = _kernels.code_rows(
+                G, P, H_next, none_H, penalty.l1_H, penalty.l2_H, positive=True, sweeps=SWEEPS
+            )
+            objective = null + value + penalty.on_codes(W_ahead)
+            if momentum.overshoots(objective):
+                ahead = W, Ht
+            else:
+                ahead = W_ahead, momentum.beyond(Ht, H_next)
+                W, Ht = W_next, H_next
+            values.append(min(values[-1], objective))
+            enough = tol * max(values[-1], ROUNDING * null)
+            if gain + more <= enough and values[-min(len(values), 1 + ROUNDS)] - values[-1] <= enough:
                 outcome = "solved"
                 break
-            if progress.step(slopes / first) is STOP:
+            if progress.step(values[-1]) is STOP:
                 outcome = "stopped"
                 break
     except KeyboardInterrupt:
         outcome = "interrupted"
     return Factors(W, Ht, taken, outcome)
+
+
+class Momentum:
+    """How far beyond a step the next one begins: further while the objective falls, and from the step again once it rose.
+
+    Ang and Gillis 2019, with their rates. An entry that would fall to zero stays where the step left it: components that vanish
+    on the way would not come back.
+    """
+
+    def __init__(self) -> None:
+        self.share, self.most = 0.1, 1.0
+        self.last = np.inf
+
+    def beyond(self, before: Array, after: Array) -> Array:
+        """Return a point on the other side of a step; the step itself where the last one was taken back."""
+        if self.last == np.inf:
+            return after
+        further = after + self.share * (after - before)
+        return np.where(further > 0, further, after)
+
+    def overshoots(self, objective: float) -> bool:
+        """Tell whether the objective rose; learn from it."""
+        rose = objective > self.last
+        if rose:
+            self.share, self.most = self.share / 1.5, self.share
+        else:
+            self.share, self.most = min(self.most, 1.05 * self.share), min(1.0, 1.01 * self.most)
+        self.last = np.inf if rose else objective
+        return rose
 
 
 def blocks(X: Any) -> Iterator[tuple[slice, Array]]:

@@ -87,15 +87,15 @@ class PLSSVD(Transformer, target="number", multi_output=True, min_samples=2):
             off = np.hypot(np.linalg.norm(C @ V - W * values[:k]), np.linalg.norm(C.T @ W - V * values[:k]))
             skew = float(np.hypot(np.linalg.norm(W.T @ W - np.eye(k)), np.linalg.norm(V.T @ V - np.eye(k))))
         size = float(np.prod(tables.lengths)) / (n - 1)
-        doubt = (tables.rounding + (C.size + 8) * UNIT) * size
+        rounding_error = (tables.rounding + (C.size + 8) * UNIT) * size
         total = float(np.sum(values**2))
         none = np.empty((0, 0))
         pairs = Pairs(
             W, V, none, none, none, none,
             left=float(np.sum(values[k:] ** 2)),
             total=total,
-            gap=4 * doubt * np.sqrt(min(C.shape) * total),
-            residual=float(off + doubt) / size if size > 0 else 0.0,
+            gap=4 * rounding_error * np.sqrt(min(C.shape) * total),
+            residual=float(off + rounding_error) / size if size > 0 else 0.0,
             orthogonality=skew + (sum(C.shape) + 8) * UNIT * k,
         )  # fmt: skip
         self.x_weights_, self.y_weights_, self.covariances_ = W, V, values[:k].copy()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-PROBES, STEPS = 8, 10  # random directions, and products with each: a ceiling within 15 % for ten thousand rows
+PROBES, STEPS = 4, 12  # random directions, and products with each: a ceiling within 15 % for ten thousand rows
 DOUBT = 1e-6  # probability that all of them miss the largest eigenvalue
 
 
@@ -115,17 +115,17 @@ def prove(V: Array, values: Array, CV: Array, bound: dict[str, Any]) -> Proof:
     """Gather what is known about the rows of V, (k, p), with values and products C V', (p, k).
 
     ``bound`` holds ``slack`` and ``rounding``, by how much the k largest eigenvalues can exceed the sum of values and how much of
-    that is rounding; ``error`` of a value; ``doubt``, a bound on the rounding of C; ``total``, its trace; ``confidence``; and
-    ``exact``, whether nothing but rounding is between these directions and the best ones.
+    that is rounding; ``error`` of a value; ``rounding_error``, a bound on the rounding of C; ``total``, its trace; ``confidence``;
+    and ``exact``, whether nothing but rounding is between these directions and the best ones.
     """
     k, p = V.shape
-    total, doubt = bound["total"], bound["doubt"]
+    total, rounding_error = bound["total"], bound["rounding_error"]
     root = math.sqrt(max(k, 1))
     skew = skewness(V) + (p + 8) * UNIT * root
     explained = float(values.sum())
     captured = float(np.vdot(V, CV.T))
-    off = length(CV - V.T * values) + root * doubt
-    wobble = skew * abs(captured) + doubt + product_rounding(p) * total
+    off = length(CV - V.T * values) + root * rounding_error
+    wobble = skew * abs(captured) + rounding_error + product_rounding(p) * total
     gap = max(explained - captured, 0.0) + bound["slack"] + wobble
     return Proof(
         gap=gap,

@@ -107,23 +107,23 @@ class _Pairs:
     exact: bool = True  # whether nothing but rounding is between them and the best ones
 
 
-def from_columns(M: Array, doubt: float, search: Search, factor: Array | None = None) -> Components:
-    """Find the pairs of the products of columns, known to within ``doubt``.
+def from_columns(M: Array, rounding_error: float, search: Search, factor: Array | None = None) -> Components:
+    """Find the pairs of the products of columns, known to within ``rounding_error``.
 
     ``factor`` is a triangular one of the rows, for more digits of small values.
     """
     unit = _unit(_trace(M))
-    M, doubt = (M, doubt) if unit == 1 else (M / unit, doubt / unit)
+    M, rounding_error = (M, rounding_error) if unit == 1 else (M / unit, rounding_error / unit)
     factor = factor if factor is None or unit == 1 else factor / np.sqrt(unit)
     with one_blas_thread(M.size):
         every = None
         if factor is not None:
             every = _by_singular_values(factor)
-        pairs = _pairs(M, doubt, search, every)
+        pairs = _pairs(M, rounding_error, search, every)
         noise = (4 * len(M) * UNIT) ** (1 if factor is None else 2) * float(np.max(pairs.values, initial=0.0))
         is_noise = pairs.values <= noise
         V = _completed(np.where(is_noise, 0.0, pairs.vectors)) if is_noise.any() else _signed(pairs.vectors.T)
-        proof = prove(V, pairs.values, M @ V.T, _bound(pairs, doubt, _trace(M)))
+        proof = prove(V, pairs.values, M @ V.T, _bound(pairs, rounding_error, _trace(M)))
     return Components(
         V, unit * pairs.values, unit * _trace(M), proof.times(unit), "columns" if factor is None else "full"
     )
@@ -133,7 +133,7 @@ def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Compo
     """Find the pairs of the products of rows, and carry them to the columns; ``spread`` holds the squared lengths of columns."""
     unit = _unit(float(np.sum(spread)))
     p, total, rows = rows.shape[1], float(np.sum(spread)) / unit, rows.divided(np.sqrt(unit))
-    doubt = product_rounding(p) * total
+    rounding_error = product_rounding(p) * total
     M = rows.squared()
     with one_blas_thread(rows.shape[0] * p):
         every = None
@@ -141,7 +141,7 @@ def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Compo
             formed = rows.formed().T
             _, triangle = interruptible(np.linalg.qr, formed, work=4.0 * formed.size * min(formed.shape))
             every = _by_singular_values(triangle)
-        pairs = _pairs(M, doubt, search, every)
+        pairs = _pairs(M, rounding_error, search, every)
         k = len(pairs.values) if search.known is None else search.known
         V = _carried(rows.back(pairs.vectors), k)
         values = np.concatenate([pairs.values, np.zeros(k - len(pairs.values))])
@@ -169,7 +169,7 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Components:
         steps = max(100, 4 * min(n, p) // start.shape[1]) if search.power is None else search.power
         found = leading(inner, start, k, steps=steps, tol=tol, progress=search.progress)
         V = _carried(rows.back(found.vectors), k) if flip else _signed(found.vectors.T)
-        doubt = (product_rounding(n) + product_rounding(p)) * total
+        rounding_error = (product_rounding(n) + product_rounding(p)) * total
 
         def outside(Q: Array) -> Array:
             """Multiply by the scatter outside of the directions, or by the products of rows without them."""
@@ -178,7 +178,7 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Components:
             return _without(V, rows.back(rows.forward(_without(V, Q))))
 
         CV = rows.back(rows.forward(V.T))
-        proved, proof = _proved_by_probes(V, CV, outside, (min(n, p), total, doubt), rng)
+        proved, proof = _proved_by_probes(V, CV, outside, (min(n, p), total, rounding_error), rng)
     return Components(V, unit * proved, unit * total, proof.times(unit), "krylov", found.outcome)
 
 
@@ -189,9 +189,9 @@ def from_similarities(apply: Callable[[Array], Array], n: int, total: float, sea
     tol = max(search.tol, CONVERGED)
     found = leading(apply, random_block(rng, n, BLOCK), k, steps=max(100, n // 4), tol=tol, progress=search.progress)
     V = _signed(found.vectors.T)
-    doubt = 2 * product_rounding(n) * total
+    rounding_error = 2 * product_rounding(n) * total
     outside = lambda Q: _without(V, apply(_without(V, Q)))  # noqa: E731
-    values, proof = _proved_by_probes(V, apply(np.ascontiguousarray(V.T)), outside, (n, total, doubt), rng)
+    values, proof = _proved_by_probes(V, apply(np.ascontiguousarray(V.T)), outside, (n, total, rounding_error), rng)
     return Components(V, values, total, proof, "krylov", found.outcome)
 
 
@@ -199,22 +199,22 @@ def _proved_by_probes(
     V: Array, CV: Array, outside: Callable[[Array], Array], size: tuple[int, float, float], rng: Generator
 ) -> tuple[Array, Proof]:
     """Return the values of directions, and what probes of the rest prove; ``size`` holds the side, the trace and its rounding."""
-    side, total, doubt = size
+    side, total, rounding_error = size
     k = len(V)
     held = np.sum(V.T * CV, axis=0)
-    residual = float(np.linalg.norm(CV - V.T * held)) + doubt
-    rest = max(total - float(np.sum(held)), 0.0) + doubt
-    ceiling = ceiling_by_probes(outside, side, rng) + doubt
-    slack = excess(held, residual, ceiling, rest) + k * doubt
-    pairs = _Pairs(held, V.T, slack, k * doubt, slack + doubt, exact=False)
-    return held, prove(V, held, CV, _bound(pairs, doubt, total, 1 - DOUBT))
+    residual = float(np.linalg.norm(CV - V.T * held)) + rounding_error
+    rest = max(total - float(np.sum(held)), 0.0) + rounding_error
+    ceiling = ceiling_by_probes(outside, side, rng) + rounding_error
+    slack = excess(held, residual, ceiling, rest) + k * rounding_error
+    pairs = _Pairs(held, V.T, slack, k * rounding_error, slack + rounding_error, exact=False)
+    return held, prove(V, held, CV, _bound(pairs, rounding_error, total, 1 - DOUBT))
 
 
-def _pairs(M: Array, doubt: float, search: Search, every: tuple[Array, Array] | None) -> _Pairs:
-    """Find the pairs of a matrix that is known to within ``doubt``: few of many by products, else all of them."""
+def _pairs(M: Array, rounding_error: float, search: Search, every: tuple[Array, Array] | None) -> _Pairs:
+    """Find the pairs of a matrix that is known to within ``rounding_error``: few of many by products, else all of them."""
     k, d = search.known, len(M)
     if every is None and k is not None and d > SMALL and k > 0 and 8 * (k + search.oversamples) <= d:
-        few = _few(M, doubt, k, search)
+        few = _few(M, rounding_error, k, search)
         if few is not None:
             return few
     if every is None:
@@ -223,14 +223,15 @@ def _pairs(M: Array, doubt: float, search: Search, every: tuple[Array, Array] | 
     else:
         values, vectors = every
     k = search.choose(values) if k is None else k
-    error = doubt + error_of_all(M, values, vectors)
+    error = rounding_error + error_of_all(M, values, vectors)
     return _Pairs(values[:k], vectors[:, :k], k * error, k * error, error)
 
 
-def _few(M: Array, doubt: float, k: int, search: Search) -> _Pairs | None:
+def _few(M: Array, rounding_error: float, k: int, search: Search) -> _Pairs | None:
     start = random_block(search.rng(), len(M), BLOCK)
     steps = 2 * len(M) // start.shape[1]
-    found = leading(lambda Q: product(M, Q), start, k, steps=steps, tol=CONVERGED, progress=search.progress)
+    tol = max(search.tol, CONVERGED)
+    found = leading(lambda Q: product(M, Q), start, k, steps=steps, tol=tol, progress=search.progress)
     if found.outcome == "interrupted":
         raise KeyboardInterrupt
     if found.outcome != "solved" or not found.values[-1] > 0:
@@ -241,9 +242,12 @@ def _few(M: Array, doubt: float, k: int, search: Search) -> _Pairs | None:
     noise = product_rounding(len(M)) * _trace(M)
     rest = max(_trace(M) - float(np.sum(found.values)), 0.0) + noise
     beyond = excess(found.values, found.residual + noise, ceiling + noise, rest)
-    rounding = k * (doubt + noise)
+    rounding = k * (rounding_error + noise)
     slack = beyond + rounding
-    return _Pairs(found.values, found.vectors, slack, slack, beyond + doubt + noise)
+    exact = tol == CONVERGED
+    return _Pairs(
+        found.values, found.vectors, slack, slack if exact else rounding, beyond + rounding_error + noise, exact
+    )
 
 
 def _by_singular_values(A: Array) -> tuple[Array, Array]:
@@ -296,12 +300,12 @@ def _trace(M: Array) -> float:
     return float(np.sum(M.diagonal()))
 
 
-def _bound(pairs: _Pairs, doubt: float, total: float, confidence: float = 1.0) -> dict[str, Any]:
+def _bound(pairs: _Pairs, rounding_error: float, total: float, confidence: float = 1.0) -> dict[str, Any]:
     return {
         "slack": pairs.slack,
         "rounding": pairs.rounding,
         "error": pairs.error + 4 * UNIT * total,
-        "doubt": doubt,
+        "rounding_error": rounding_error,
         "total": total,
         "confidence": confidence,
         "exact": pairs.exact,

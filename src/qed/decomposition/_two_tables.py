@@ -161,15 +161,17 @@ def covarying(tables: TwoTables, k: int, *, symmetric: bool) -> Pairs:
         for j in range(k):
             long_y = float(np.sqrt(np.sum(rest * rest)))
             size = float(np.sum(C * C))
-            doubt = rounding * long_x * long_y
-            if np.sqrt(size) <= doubt or long_y <= rounding * whole_y:  # what is left is rounding
+            rounding_error = rounding * long_x * long_y
+            if np.sqrt(size) <= rounding_error or long_y <= rounding * whole_y:  # what is left is rounding
                 break
             w, v, most = _leading(C)
             reached = float(w @ C @ v)
             off = np.hypot(np.linalg.norm(C @ v - reached * w), np.linalg.norm(C.T @ w - reached * v))
-            worst = max(worst, float(off + doubt) / max(long_x * long_y, np.finfo(np.float64).tiny))
+            worst = max(worst, float(off + rounding_error) / max(long_x * long_y, np.finfo(np.float64).tiny))
             total, left = total + size / unit, left + max(size - reached**2, 0.0) / unit
-            gap += (max(most - reached**2, 0.0) + 4 * np.sqrt(size) * doubt + (C.size + 8) * UNIT * size) / unit
+            gap += (
+                max(most - reached**2, 0.0) + 4 * np.sqrt(size) * rounding_error + (C.size + 8) * UNIT * size
+            ) / unit
             t = x.scores(j, w)
             if symmetric:
                 u = y.scores(j, v)
@@ -234,16 +236,16 @@ def correlated(tables: TwoTables, k: int) -> tuple[Pairs, Array]:
         )
         skew = float(np.linalg.norm(left[:, :used].T @ left[:, :used] - np.eye(used)))
     condition = max(float(sx[0] / sx[-1]) if len(sx) else 1.0, float(sy[0] / sy[-1]) if len(sy) else 1.0)
-    doubt = tables.rounding * condition
+    rounding_error = tables.rounding * condition
     correlations = np.zeros(k)
     correlations[:used] = rho[:used]
     pairs = Pairs(
         x[0] * sign, y[0] * sign, x[1] * sign, y[1] * sign, x[2] * sign, y[2] * sign,
         left=float(np.sum(rho[used:] ** 2)),
         total=float(np.sum(rho**2)),
-        gap=4 * doubt * (1 + float(np.sum(rho))),
-        residual=float(off) + doubt,
-        orthogonality=skew + doubt,
+        gap=4 * rounding_error * (1 + float(np.sum(rho))),
+        residual=float(off) + rounding_error,
+        orthogonality=skew + rounding_error,
     )  # fmt: skip
     return pairs, correlations
 

@@ -11,7 +11,7 @@ import numpy as np
 from qed.data import Chunk, Schema, Source, fold
 from qed.data._parts import Changed, paired_parts
 from qed.data._selected import count_rows, gathered
-from qed.data._sources import Readable
+from qed.data._sources import View
 from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand, row_weights, taken_by_products
 from qed.designs._tables import table_design
 
@@ -122,7 +122,7 @@ class Chunked:
         return fold(Paired(self._source, u, c), of, self._executor).total()
 
 
-class Paired(Readable):
+class Paired(View):
     """A source whose chunks carry the rows of u and c that belong to them: u in place of `y`, c in place of `s`."""
 
     def __init__(self, source: Source, u: Matrix | None, c: Vector | None) -> None:
@@ -133,22 +133,12 @@ class Paired(Readable):
         """The columns of the source, with those of u as targets."""
         return replace(self._source.schema, n_targets=0 if self._u is None else self._u.shape[1])
 
-    @property
-    def n_rows(self) -> int | None:
-        """Rows of the source."""
-        return self._source.n_rows
-
-    @property
-    def in_memory(self) -> bool:
-        """As the source says."""
-        return self._source.in_memory
-
     def parts(self) -> Sequence[Part]:
         """Cut where the source cuts, u and c as well."""
         return paired_parts(self._source.parts(), self._u, self._c)
 
 
-class Picked(Readable):
+class Picked(View):
     """A source of some columns of another."""
 
     def __init__(self, source: Source, index: np.ndarray[Any, Any]) -> None:
@@ -162,22 +152,12 @@ class Picked(Readable):
         names = None if schema.names is None else tuple(schema.names[j] for j in self._index)
         return replace(schema, n_features=len(self._index), names=names)
 
-    @property
-    def n_rows(self) -> int | None:
-        """Rows of the source."""
-        return self._source.n_rows
-
-    @property
-    def in_memory(self) -> bool:
-        """As the source says."""
-        return self._source.in_memory
-
     def parts(self) -> Sequence[Part]:
         """Cut where the source cuts."""
         return [Changed(part, partial(_picked, index=self._index)) for part in self._source.parts()]
 
 
-class Widened(Readable):
+class Widened(View):
     """A source with a constant column at the end."""
 
     def __init__(self, source: Source, value: float) -> None:
@@ -187,16 +167,6 @@ class Widened(Readable):
     def schema(self) -> Schema:
         """The schema of the source, with one more column."""
         return replace(self._source.schema, n_features=self._source.schema.n_features + 1, names=None)
-
-    @property
-    def n_rows(self) -> int | None:
-        """Rows of the source."""
-        return self._source.n_rows
-
-    @property
-    def in_memory(self) -> bool:
-        """As the source says."""
-        return self._source.in_memory
 
     def parts(self) -> Sequence[Part]:
         """Cut where the source cuts."""

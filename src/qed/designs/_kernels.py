@@ -77,6 +77,6 @@ def column_spreads(X: Array, y: Matrix, s: Matrix | None, total: float) -> tuple
     return _native.column_spreads(strided(X), strided(y), s, total)
 
 
-def spread_doubts(mean: Matrix, spread: Matrix, about: Matrix, total: float, terms: int) -> tuple[Matrix, Matrix]:
+def moment_rounding(mean: Matrix, spread: Matrix, about: Matrix, total: float, terms: int) -> tuple[Matrix, Matrix]:
     """Bound the rounding of means and spreads that were summed about a row with at most so many additions."""
-    return _native.spread_doubts(mean, spread, np.ascontiguousarray(about), total, terms)
+    return _native.moment_rounding(mean, spread, np.ascontiguousarray(about), total, terms)

@@ -16,7 +16,7 @@ from qed.data import ColumnMoments, fold
 from qed.data._finite import raise_not_finite
 from qed.data._kernels import UNIT
 from qed.designs._choice import design
-from qed.designs._kernels import column_spreads, spread_doubts
+from qed.designs._kernels import column_spreads, moment_rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,15 +34,15 @@ STEP = 1e-17  # neighbouring floats are further apart than this, relative to the
 def fingerprint_of(moments: Moments) -> Fingerprint:
     """Recognise the rows of a statistic, up to the rounding that it has tracked."""
     size = np.sqrt(moments.peak) / np.sqrt(max(moments.weight, TINY))
-    mean_doubt = moments.mean_rounding * size + UNIT * np.abs(moments.mean)
+    mean_rounding = moments.mean_rounding * size + UNIT * np.abs(moments.mean)
     return Fingerprint(
         moments.rows,
         moments.weight,
         moments.mean.copy(),
         moments.scatter.diagonal().copy(),
-        weight_doubt=(moments.weight_error + UNIT) * moments.weight,
-        mean_doubt=mean_doubt,
-        spread_doubt=moments.rounding * moments.peak,
+        weight_rounding=(moments.weight_error + UNIT) * moments.weight,
+        mean_rounding=mean_rounding,
+        spread_rounding=moments.rounding * moments.peak,
     )
 
 
@@ -53,7 +53,7 @@ def fingerprint_of_columns(source: Source, y: Array, weight: Array | None) -> Fi
     mean_y, spread_y, _ = _of_targets(y, weight, total)
     mean, spread = np.concatenate([columns.mean, mean_y]), np.concatenate([columns.scatter, spread_y])
     # each column was summed about one of its values: rounding is that of its length about zero or better
-    return with_doubt(Fingerprint(len(y), total, mean, spread), max(columns.terms, len(y)), np.zeros_like(mean))
+    return with_rounding(Fingerprint(len(y), total, mean, spread), max(columns.terms, len(y)), np.zeros_like(mean))
 
 
 def _column_moments(chunk: Chunk) -> ColumnMoments:
@@ -70,7 +70,7 @@ def fingerprint(X: Any, y: Array, weight: Array | None, *, about: Array | None =
     rows, total = (n, float(n)) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
     if isinstance(X, np.ndarray):
         mean, spread, origin = column_spreads(X, y, weight, total)
-        return with_doubt(Fingerprint(rows, total, mean, spread), n, origin)
+        return with_rounding(Fingerprint(rows, total, mean, spread), n, origin)
     plain, s = design(X), np.ones(n) if weight is None else weight
     first = np.zeros(X.shape[1]) if about is None else about
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
@@ -78,7 +78,7 @@ def fingerprint(X: Any, y: Array, weight: Array | None, *, about: Array | None =
         spread = plain.column_norms(s, mean) ** 2
     targets = _of_targets(y, weight, total)
     mean, spread, origin = (np.concatenate(both) for both in zip((mean, spread, first), targets, strict=True))
-    return with_doubt(Fingerprint(rows, total, mean, spread), n, origin)
+    return with_rounding(Fingerprint(rows, total, mean, spread), n, origin)
 
 
 def _of_targets(y: Array, s: Array | None, total: float) -> tuple[Array, Array, Array]:
@@ -86,11 +86,11 @@ def _of_targets(y: Array, s: Array | None, total: float) -> tuple[Array, Array, 
     return column_spreads(np.empty((len(y), 0)), y, s, total)
 
 
-def with_doubt(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
+def with_rounding(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
     """Add bounds on rounding to means and spreads that were summed in any order, about a given row."""
-    mean_doubt, spread_doubt = spread_doubts(seen.mean, seen.spread, about, seen.weight, terms)
-    weight_doubt = (terms + 16) * UNIT * seen.weight
-    return Fingerprint(seen.rows, seen.weight, seen.mean, seen.spread, weight_doubt, mean_doubt, spread_doubt)
+    mean_rounding, spread_rounding = moment_rounding(seen.mean, seen.spread, about, seen.weight, terms)
+    weight_rounding = (terms + 16) * UNIT * seen.weight
+    return Fingerprint(seen.rows, seen.weight, seen.mean, seen.spread, weight_rounding, mean_rounding, spread_rounding)
 
 
 def require_range(source: Source, seen: Fingerprint, *, centred: bool = True) -> None:

@@ -7,7 +7,7 @@ One rule: **everything follows from the mean and the products of the columns of 
     _linear          one covariance: hyperplanes between classes, and the directions that tell them apart
     _quadratic       a covariance for each class: curved boundaries
     _covariances     covariances of classes, and how they are shrunk
-    _axes            a covariance taken apart: directions, and variances along them
+    _axes            decomposition of a covariance: directions, and variances along them
     _kernels         the interface to compiled code
 """
 

@@ -1,4 +1,4 @@
-"""A covariance taken apart: directions in which columns vary independently, and the variances along them."""
+"""Decomposition of a covariance: directions in which columns vary independently, and the variances along them."""
 
 from __future__ import annotations
 

@@ -45,27 +45,27 @@ class BoostLoss:
         n, k = t.shape
         native = {"squared_error": "squared", "poisson": "poisson", "log_loss": "logistic", "softmax": "softmax"}
         if self.name in native:
-            value, slope, bend = _kernels.loss_curve(native[self.name], t.reshape(-1), y, k)
-            return value, slope.reshape(n, k), bend.reshape(n, k)
+            value, slope, curvature = _kernels.loss_curve(native[self.name], t.reshape(-1), y, k)
+            return value, slope.reshape(n, k), curvature.reshape(n, k)
         r = t[:, 0] - y
         if self.by_order:
             value = np.where(r < 0, -self.level * r, (1 - self.level) * r)
-            slope, bend = (
+            slope, curvature = (
                 np.where(r <= 0, -self.level, 1 - self.level),
                 np.ones(n),
             )  # at 0 that of errors below, as elsewhere
             if self.name == "absolute_error":
                 value, slope = 2 * value, 2 * slope
         elif self.name == "huber":
-            slope, bend = np.clip(r, -self.level, self.level), np.ones(n)
+            slope, curvature = np.clip(r, -self.level, self.level), np.ones(n)
             value = np.where(np.abs(r) <= self.level, 0.5 * r * r, self.level * (np.abs(r) - 0.5 * self.level))
         elif self.name == "gamma":
             ratio = y * np.exp(-t[:, 0])
-            value, slope, bend = ratio - 1 - np.log(ratio), 1 - ratio, ratio
+            value, slope, curvature = ratio - 1 - np.log(ratio), 1 - ratio, ratio
         else:
             value = np.exp(-y * t[:, 0])
-            slope, bend = -y * value, value
-        return value, slope[:, None], bend[:, None]
+            slope, curvature = -y * value, value
+        return value, slope[:, None], curvature[:, None]
 
     def constant(self, y: Array, s: Array, k: int) -> Array:
         """Return the best score that is the same for all rows."""
@@ -76,19 +76,19 @@ class BoostLoss:
             logs = np.log(np.maximum(share, 1e-300))
             return np.asarray(logs - logs.mean())
         if self.name in ("log_loss", "exponential"):
-            share = float(s @ (y > 0) / s.sum())
+            share = weighted_mean(y > 0, s)
             odds = np.log(max(share, 1e-300)) - np.log(max(1 - share, 1e-300))
             return np.array([odds if self.name == "log_loss" else odds / 2])
         if self.name == "huber":
             return self._huber_constant(y, s)
-        mean = float(s @ y / s.sum())
+        mean = weighted_mean(y, s)
         return np.array([np.log(mean) if self.name in ("poisson", "gamma") else mean])
 
     def _huber_constant(self, y: Array, s: Array) -> Array:
         low, high = float(y.min()), float(y.max())
         for _ in range(200):  # the slope rises with the constant: it is zero once
             middle = low / 2 + high / 2
-            if s @ np.clip(middle - y, -self.level, self.level) > 0:
+            if weighted_mean(np.clip(middle - y, -self.level, self.level), s) > 0:
                 high = middle
             else:
                 low = middle
@@ -113,6 +113,11 @@ def loss_named(name: str, quantile: float | None, y: Array, s: Array) -> BoostLo
         level = weighted_quantile(errors, s, 0.9 if quantile is None else float(quantile))
         return BoostLoss(name, level if level > 0 else float(errors.max()) or 1.0)
     return BoostLoss(name)
+
+
+def weighted_mean(values: Array, s: Array) -> float:
+    """Return the mean. NumPy adds in one order; a product of BLAS adds in parts, as many as it has threads."""
+    return float((s * values).sum() / s.sum())
 
 
 def weighted_quantile(values: Array, s: Array, level: float, *, middle: bool = True) -> float:

@@ -189,7 +189,7 @@ class BinnedPart:
             "by_row": ((n * -(-p // 8) * 8,), np.uint8),
             "words": ((2 * n,), np.int64),
             "order": ((2 * n,), np.uint32),
-            **dict.fromkeys(("scores", "slope", "bend"), ((n * k,), np.float64)),
+            **dict.fromkeys(("scores", "slope", "curvature"), ((n * k,), np.float64)),
             "y": ((n,), np.float64),
         }
         arrays.update({"s": ((n,), np.float64)} if targets.weighted else {})
@@ -247,16 +247,16 @@ class BinnedPart:
 
     def _look(self, held: dict[str, Array]) -> Looked:
         k, s, counts = self.targets.k, held.get("s"), held.get("counts")
-        value, slope, bend = self.targets.loss.curve(held["scores"].reshape(-1, k), held["y"])
-        held["slope"][:], held["bend"][:] = slope.reshape(-1), bend.reshape(-1)
-        extents = [_kernels.boost_extent(held["slope"], held["bend"], (c, k), s, counts) for c in range(k)]
+        value, slope, curvature = self.targets.loss.curve(held["scores"].reshape(-1, k), held["y"])
+        held["slope"][:], held["curvature"][:] = slope.reshape(-1), curvature.reshape(-1)
+        extents = [_kernels.boost_extent(held["slope"], held["curvature"], (c, k), s, counts) for c in range(k)]
         if s is None:
             return Looked(float(value.sum()), float(len(value)), np.array(extents))
-        return Looked(float(s @ value), float(s.sum()), np.array(extents))
+        return Looked(float((s * value).sum()), float(s.sum()), np.array(extents))
 
     def _arrays(self, held: dict[str, Array], c: int) -> tuple[Any, ...]:
         bins = (held["by_column"], held["by_row"], self.p)
-        rows = (held["slope"], held["bend"], (c, self.targets.k), held.get("s"), held.get("counts"))
+        rows = (held["slope"], held["curvature"], (c, self.targets.k), held.get("s"), held.get("counts"))
         return (*bins, *rows, held["words"], held["order"])
 
 

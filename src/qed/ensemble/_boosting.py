@@ -12,12 +12,11 @@ from qed.core._events import Progress, guard
 from qed.core._validation import is_source
 from qed.data._selected import selected
 from qed.ensemble import _kernels
+from qed.ensemble._boost_losses import BoostLoss, weighted_mean
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from qed.ensemble._boost_losses import BoostLoss
 
 RISE = 1e-12  # relative: what rounding may add to a mean
 
@@ -74,8 +73,8 @@ class RowScores:
 
     def look(self) -> float:
         """Return the mean loss, and note values, slopes and curvatures."""
-        self.value, self.slope, self.bend = self.loss.curve(self.scores, self.y)
-        return float(self.value.mean() if self.is_plain else self.s @ self.value / self.s.sum())
+        self.value, self.slope, self.curvature = self.loss.curve(self.scores, self.y)
+        return float(self.value.sum() / self.n_rows) if self.is_plain else weighted_mean(self.value, self.s)
 
     def add(self, trees: list[TreeEnsemble]) -> None:
         """Add the trees of a round, one for each class."""

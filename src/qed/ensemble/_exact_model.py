@@ -23,9 +23,9 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.core._parts import accepts_weight, models_with
 from qed.ensemble import _kernels
-from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
+from qed.ensemble._boost_losses import BoostLoss, weighted_mean, weighted_quantile
 from qed.ensemble._boosting import BoostData, BoostedSum, Rounds, RowScores
-from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
+from qed.ensemble._tree_ensemble import TreeEnsemble
 from qed.tree._grow import LEAST, as_tree, growth_limits, require_range
 from qed.tree._kernels import Targets, grow_sorted, sort_table
 from qed.tree._prune import pruned
@@ -322,7 +322,7 @@ class ExactSteps:
             part = _as_ensemble(tree, np.zeros(tree.n_leaves))
             leaf = _kernels.leaves_of(part.packed, self.X)[:, 0]
             values = model.learning_rate * self._values(
-                rounds, slope[:, c], rounds.rows.bend[:, c], s, leaf, len(part.value), level
+                rounds, slope[:, c], rounds.rows.curvature[:, c], s, leaf, len(part.value), level
             )
             self.importances.append(tree.compute_feature_importances(normalize=False))
             found.append(_as_ensemble(tree, values))
@@ -344,7 +344,7 @@ class ExactSteps:
         return pruned(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree
 
     def _values(
-        self, rounds: Rounds, slope: Array, bend: Array, s: Array, leaf: Array, leaves: int, level: float
+        self, rounds: Rounds, slope: Array, curvature: Array, s: Array, leaf: Array, leaves: int, level: float
     ) -> Array:
         """Return the step of each leaf: a quantile of what is left, Huber's step, or a Newton step."""
         loss = rounds.loss
@@ -363,7 +363,7 @@ class ExactSteps:
             return np.array(found)
         total = np.bincount(leaf, s, minlength=leaves)
         G = np.bincount(leaf, s * slope, minlength=leaves)
-        H = np.bincount(leaf, s * bend, minlength=leaves)
+        H = np.bincount(leaf, s * curvature, minlength=leaves)
         steep = FLAT * total < H
         steps = np.where(steep, -G / np.where(steep, H, 1.0), 0.0)
         return np.asarray(steps * (rounds.k - 1) / rounds.k if rounds.k > 1 else steps)  # Friedman's factor
@@ -377,8 +377,7 @@ class ExactSteps:
         self.noted, factor, shown = rounds.count, _factor(rounds.loss), self._shown(rounds)
 
         def loss_of(rows: Array, value: Array) -> float:
-            s = rounds.rows.s[rows]
-            return factor * float(s @ value[rows] / s.sum())
+            return factor * weighted_mean(value[rows], rounds.rows.s[rows])
 
         if self.used is None:
             self.train.append(loss_of(np.arange(len(shown)), shown))
@@ -420,7 +419,7 @@ def _as_ensemble(tree: DecisionTree, values: Array) -> TreeEnsemble:
     return TreeEnsemble(
         n_features=tree.n_features,
         sizes=np.array([len(inner)], dtype=np.int64),
-        feature=narrow(np.where(inner, tree.feature, -1)),
+        feature=np.where(inner, tree.feature, -1),
         threshold=tree.threshold[inner],
         missing_left=np.packbits(tree.missing_go_to_left[inner]),
         value=values[:, None],

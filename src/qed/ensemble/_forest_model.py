@@ -352,7 +352,7 @@ def _as_ensemble(grown: _kernels.GrownTrees, rows: ForestRows, *, is_class: bool
     return TreeEnsemble(
         n_features=rows.X.shape[1],
         sizes=grown.sizes,
-        feature=narrow(grown.feature),
+        feature=grown.feature,
         threshold=grown.threshold,
         missing_left=np.packbits(grown.missing_left),
         value=narrow(values),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from contextlib import ExitStack
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
 from qed.ensemble._boost_source import HeldScores, SourceScores, cuts_between
 from qed.ensemble._boosting import BoostData, BoostedSum, Rounds, RowScores
 from qed.ensemble._constraints import category_columns, directions, meeting_groups
-from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
+from qed.ensemble._tree_ensemble import TreeEnsemble
 from qed.tree._categories import CategoryColumns
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
@@ -127,7 +128,7 @@ class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
             leaf_rows=int(self.min_samples_leaf),
             ridge=float(self.l2_regularization),
             rate=float(self.learning_rate),
-            features=max(1, int(np.ceil(self.max_features * self.__dict__["n_features_in_"]))),
+            features=max(1, math.ceil(self.max_features * self.__dict__["n_features_in_"])),
             seed=(self.seed_ + number) % 2**63,
         )
 
@@ -152,7 +153,7 @@ class _HistSteps:
 
     def grow(self, rounds: Rounds) -> list[TreeEnsemble]:
         model, own = self.model, self.rows
-        rows = _kernels.BoostRows(own.slope, own.bend, None if own.is_plain else own.s, self.counts)
+        rows = _kernels.BoostRows(own.slope, own.curvature, None if own.is_plain else own.s, self.counts)
         before = None if own.loss.by_order else own.scores
         rule = model._rule(rounds.count * self.k)  # noqa: SLF001
         grown, scores = _kernels.grow_boosted(self.binned, rows, before, rule, self.limits)
@@ -222,7 +223,7 @@ def _as_ensemble(tree: _kernels.BoostedTree, n_columns: int) -> TreeEnsemble:
     return TreeEnsemble(
         n_features=n_columns,
         sizes=np.array([len(tree.feature)], dtype=np.int64),
-        feature=narrow(tree.feature),
+        feature=tree.feature,
         threshold=tree.threshold,
         missing_left=np.packbits(tree.missing_left),
         value=tree.values[:, None],

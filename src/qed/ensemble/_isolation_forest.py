@@ -422,7 +422,7 @@ def as_ensemble(grown: _kernels.GrownTrees, columns: Array, n_columns: int) -> T
     return TreeEnsemble(
         n_features=n_columns,
         sizes=grown.sizes,
-        feature=narrow(np.where(inner, columns[np.where(inner, grown.feature, 0)], -1).astype(np.int64)),
+        feature=np.where(inner, columns[np.where(inner, grown.feature, 0)], -1).astype(np.int64),
         threshold=grown.threshold,
         missing_left=np.packbits(grown.missing_left),
         value=np.zeros((len(grown.weight), 1)),

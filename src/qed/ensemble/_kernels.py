@@ -205,8 +205,8 @@ def bin_chunk(
 
 def loss_curve(loss: str, t: Array, y: Array, classes: int) -> tuple[Array, Array, Array]:
     """Return value, slope and curvature of a loss at scores, one row of classes after the other."""
-    value, slope, bend = _native.loss_curve(loss, t, y, classes)
-    return value, slope, bend
+    value, slope, curvature = _native.loss_curve(loss, t, y, classes)
+    return value, slope, curvature
 
 
 def mix(seed: int, count: int) -> Array:

@@ -195,13 +195,11 @@ def narrow(numbers: Array) -> Array:
 
 def joined(parts: list[TreeEnsemble]) -> TreeEnsemble:
     """Return the trees of several ensembles over the same columns as one."""
-    if len(parts) == 1:
-        return parts[0]
     inner = np.cumsum([0, *(len(part.threshold) for part in parts)])
     return TreeEnsemble(
         n_features=parts[0].n_features,
         sizes=np.concatenate([part.sizes for part in parts]),
-        feature=np.concatenate([part.feature for part in parts]),
+        feature=narrow(np.concatenate([part.feature for part in parts])),
         threshold=np.concatenate([part.threshold for part in parts]),
         missing_left=np.packbits(np.concatenate([part.goes_left for part in parts])),
         value=np.concatenate([part.value for part in parts]),

@@ -13,7 +13,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     InvalidData,
-    InvalidParameter,
     NonNegativeInt,
     PositiveInt,
     Traits,
@@ -30,7 +29,7 @@ from qed.core._targets import as_target
 from qed.feature_selection._importances import importances, require_model
 from qed.feature_selection._selector import Selector
 from qed.model_selection import check_cv
-from qed.model_selection._judge import groups_apart, is_classifier, score_parts, scorers_of, table_for
+from qed.model_selection._judge import groups_apart, is_classifier, score_parts, scorer_of, table_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -398,9 +397,4 @@ class RFECV(_Elimination):
         return [(self.estimator, "fit"), *score_parts(self.estimator, {"score": self._scorer()}).values()]
 
     def _scorer(self) -> Any:
-        scorers, several = scorers_of(self.estimator, self.scoring)
-        if several:
-            raise InvalidParameter(
-                f"RFECV.scoring takes one score, got {self.scoring!r:.200}: one number must say what is best."
-            )
-        return scorers["score"]
+        return scorer_of("RFECV", self.estimator, self.scoring)

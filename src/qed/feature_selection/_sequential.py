@@ -13,7 +13,7 @@ from qed.core._jobs import mapped
 from qed.core._rules import Choice, Number
 from qed.feature_selection._selector import Selector
 from qed.model_selection import check_cv
-from qed.model_selection._judge import Table, groups_apart, is_classifier, judge, score_parts, scorers_of, table_for
+from qed.model_selection._judge import Table, groups_apart, is_classifier, judge, score_parts, scorer_of, table_for
 from qed.model_selection._shared import columns_together
 from qed.model_selection._subset import countable
 
@@ -182,13 +182,7 @@ class SequentialFeatureSelector(Selector, min_samples=2):
         return [(self.estimator, "fit"), *score_parts(self.estimator, {"score": self._scorer()}).values()]
 
     def _scorer(self) -> Any:
-        scorers, several = scorers_of(self.estimator, self.scoring)
-        if several:
-            raise InvalidParameter(
-                f"SequentialFeatureSelector.scoring takes one score, got {self.scoring!r:.200}: one number must say which column is"
-                " best."
-            )
-        return scorers["score"]
+        return scorer_of("SequentialFeatureSelector", self.estimator, self.scoring)
 
     def _scored(self, table: Table, columns: list[int], pair: Any, scorer: Any) -> float:
         """Fit a copy of the model on some columns of the training rows, and score it."""

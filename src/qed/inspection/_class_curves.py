@@ -99,18 +99,7 @@ class ClassCurveDisplay:
         return cls(x=x, joint=share * density, boundaries=edges, names=estimator.classes_, xlabel=names[0]).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw curves and boundaries.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw curves and boundaries."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(5.6, 3.8))
         self.lines_ = []
         for at, name in enumerate(self.names):

@@ -75,18 +75,7 @@ class ImpurityDisplay:
         return cls(share=share, curves={name: impurity(both, name) for name in criteria}).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure when left out.
-
-        Returns
-        -------
-        self
-            With what was drawn.
-        """
+        """Draw the curves."""
         self.ax_, self.figure_ = _canvas.axes(ax, size=(5.6, 3.8))
         self.lines_ = {
             name: self.ax_.plot(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.certificates import DualityGapCertificate, Fingerprint
-from qed.convex._solve import FEW
+from qed.convex._solve import MAX_CHEAP_ENTRIES
 from qed.core import clone
 from qed.core._events import STOP, Progress
-from qed.designs._range import with_doubt
+from qed.designs._range import with_rounding
 from qed.linear_model._kernels import coded_planes, column_sums
 
 if TYPE_CHECKING:
@@ -123,9 +123,9 @@ class Stretches:
         w = np.zeros((len(n), self.rows.shape[1]))
         if begin is not None:
             w, level = begin[0], begin[1] + begin[0] @ self.shift if self.loss.is_free else level
-        model = (str(traits.native), float(traits.bend), float(strength), self.loss.is_free)
+        model = (str(traits.native), float(traits.curvature_bound), float(strength), self.loss.is_free)
         table = (self.rows, self.starts, self.shift)
-        aim = (FURTHER if self.rows.size <= FEW else 1.0) * tol * null
+        aim = (FURTHER if self.rows.size <= MAX_CHEAP_ENTRIES else 1.0) * tol * null
         found = []
         at_once = max(4, AT_ONCE // self.rows.size)
         with Progress("planes", len(n)) as progress:
@@ -204,5 +204,5 @@ def _fingerprints(rows: Any, starts: Any, book: Any) -> list[Fingerprint]:
         mean = np.append(first + step[k], share)
         wide = np.append(spread[k], total * share * (1.0 - share))
         seen = Fingerprint(int(total), float(total), mean, wide)
-        found.append(with_doubt(seen, int(total), np.append(first, 0.0)))
+        found.append(with_rounding(seen, int(total), np.append(first, 0.0)))
     return found

@@ -98,9 +98,9 @@ class Wide:
             return np.zeros_like(b), np.zeros_like(b)
         weight = np.sum(self.root**2)
         off = np.abs(self.mean_y - self.mean_x @ w + mean_r - b)
-        doubt = (len(w) + 4) * UNIT * (np.abs(self.mean_y) + np.abs(self.mean_x) @ np.abs(w) + np.abs(b))
-        doubt = doubt + (len(r) + 4) * UNIT * np.linalg.norm(r, axis=0) / np.sqrt(weight)
-        return weight * off**2, weight * (2 * off * doubt + doubt**2)
+        rounding_error = (len(w) + 4) * UNIT * (np.abs(self.mean_y) + np.abs(self.mean_x) @ np.abs(w) + np.abs(b))
+        rounding_error = rounding_error + (len(r) + 4) * UNIT * np.linalg.norm(r, axis=0) / np.sqrt(weight)
+        return weight * off**2, weight * (2 * off * rounding_error + rounding_error**2)
 
     def dot(self, w: Array) -> Array:
         """Return ``X̃ w``."""
@@ -208,23 +208,23 @@ def certified(
     r = wide.y - wide.dot(w)
     mean_r = wide.mean(r)
     b = wide.mean_y - wide.mean_x @ w + mean_r
-    off, off_doubt = wide.offset(w, b, mean_r, r)
+    off, off_rounding = wide.offset(w, b, mean_r, r)
     r = wide.balanced(r)
     left = r - penalty.alpha * a
     # rounding: of the residuals, row by row; of X̃ᵀa; of the sum with the prior
-    doubt_r = (p + 8) * UNIT * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
-    doubt_w = (n + 8) * UNIT * wide.length * np.linalg.norm(a, axis=0) + UNIT * np.linalg.norm(w, axis=0)
+    rounding_r = (p + 8) * UNIT * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
+    rounding_w = (n + 8) * UNIT * wide.length * np.linalg.norm(a, axis=0) + UNIT * np.linalg.norm(w, axis=0)
     size = np.where(penalty.alpha > 0, np.linalg.norm(left, axis=0), np.linalg.norm(r, axis=0))
     exact_gap = size**2 + penalty.alpha * moved**2
-    gap = (size + doubt_r) ** 2 + penalty.alpha * (moved + doubt_w) ** 2
+    gap = (size + rounding_r) ** 2 + penalty.alpha * (moved + rounding_w) ** 2
     squares = np.einsum("nm,nm->m", r, r)
     whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
     proof = Proof(
-        gap=float(np.sum(gap + off + off_doubt)),
-        rounding=float(np.sum(gap - exact_gap + off_doubt)),
+        gap=float(np.sum(gap + off + off_rounding)),
+        rounding=float(np.sum(gap - exact_gap + off_rounding)),
         objective=float(np.sum(squares + off + penalty.value(w))),
         null_objective=float(np.sum(rhs**2)),
-        backward_error=float(np.max((size + doubt_r) / np.where(whole > 0, whole, 1.0), initial=0.0)),
+        backward_error=float(np.max((size + rounding_r) / np.where(whole > 0, whole, 1.0), initial=0.0)),
         radius=np.inf,
         condition=condition,
         rank=p if np.all(penalty.alpha > 0) else min(n - wide.has_intercept, p),
@@ -255,7 +255,7 @@ def _judged(
     r = wide.y - wide.dot(w)
     mean_r = wide.mean(r)
     b = wide.mean_y - wide.mean_x @ w + mean_r
-    off, off_doubt = wide.offset(w, b, mean_r, r)
+    off, off_rounding = wide.offset(w, b, mean_r, r)
     r = wide.balanced(r)
     step = w - penalty.prior
     along = U.T @ r * sigma[:, None] - penalty.alpha * (Vt @ step)
@@ -264,21 +264,21 @@ def _judged(
     cut = 8 * UNIT * max(n, p) * np.max(sigma, initial=0.0)
     span = np.linalg.norm(step, axis=0) + np.linalg.norm(wide.y, axis=0) / max(wide.length, 1e-300)
     reach = 10 * float(np.max(span, initial=0.0))  # one radius, whatever the units of the targets
-    doubt = (
+    rounding_error = (
         (n + p + 16) * UNIT * wide.length * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
     )
     exact = np.sum(along**2 / floor, axis=0)
-    free = 2 * (cut * np.linalg.norm(r, axis=0) + doubt + unseen) * reach + (cut * reach) ** 2
+    free = 2 * (cut * np.linalg.norm(r, axis=0) + rounding_error + unseen) * reach + (cut * reach) ** 2
     squares = np.einsum("nm,nm->m", r, r)
     whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
     # no objective is below zero: the objective itself, with what rounding may hide of it, is a bound too
     trivial = (np.sqrt(squares) + (p + 8) * UNIT * whole) ** 2 + (1 + 8 * UNIT) * penalty.value(w)
-    charged = np.minimum(2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, trivial)
+    charged = np.minimum(2 * (exact + rounding_error**2 / np.min(floor, axis=0, initial=np.inf)) + free, trivial)
     is_bounded = bool(np.any(charged < trivial))
     error = np.linalg.norm(along, axis=0) / max(wide.length, 1e-300)
     proof = Proof(
-        gap=float(np.sum(charged + off + off_doubt)),
-        rounding=float(np.sum(np.maximum(charged - exact, 0.0) + off_doubt)),
+        gap=float(np.sum(charged + off + off_rounding)),
+        rounding=float(np.sum(np.maximum(charged - exact, 0.0) + off_rounding)),
         objective=float(np.sum(squares + off + penalty.value(w))),
         null_objective=float(np.sum(rhs**2)),
         backward_error=float(np.max(error / np.where(whole > 0, whole, 1.0), initial=0.0)),

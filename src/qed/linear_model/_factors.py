@@ -106,8 +106,8 @@ class Factor:
         """Bound ``P(w)`` minus its minimum, given the gradient up to ``slack``."""
         d = self.d[:, None]
         size = lengths(self.inverse @ (d * g))
-        doubt = self.inverse_norm * lengths(d * slack)
-        bound = (size + doubt) ** 2 / (1 - self.relative_error)
+        rounding_error = self.inverse_norm * lengths(d * slack)
+        bound = (size + rounding_error) ** 2 / (1 - self.relative_error)
         return self.flat.widen(Gap(bound, size**2, np.inf), g, slack, reach)
 
 
@@ -137,7 +137,7 @@ class Spectrum:
     """Eigenvectors of ``D (S + alpha I) D`` that the data determine; the rest is left to the shortest solution."""
 
     values: Array  # (k,) eigenvalues that count
-    floor: Array  # (k,) what is left of them after every doubt
+    floor: Array  # (k,) what is left of them after every rounding error
     vectors: Array  # (p, k)
     d: Array  # (p,)
     flat: Flat
@@ -181,14 +181,14 @@ class Spectrum:
         scaled = self.d[:, None] * g
         seen = self.vectors.T @ scaled
         free = lengths(scaled - self.vectors @ seen)
-        doubt = lengths(self.d[:, None] * slack)
+        rounding_error = lengths(self.d[:, None] * slack)
         size = lengths(seen / np.sqrt(self.floor)[:, None])
         bound, radius = size**2, np.inf
         if self.rank:
-            bound = (size + doubt / np.sqrt(self.floor.min())) ** 2
+            bound = (size + rounding_error / np.sqrt(self.floor.min())) ** 2
         if self.slack > 0:
             bound, radius = (
-                bound + 2 * (free + doubt) * reach + self.slack * reach**2,
+                bound + 2 * (free + rounding_error) * reach + self.slack * reach**2,
                 float(np.max(reach, initial=0.0)),
             )
         return self.flat.widen(Gap(bound, size**2, radius), g, slack, reach)

@@ -27,7 +27,7 @@ from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
 from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
-from qed.designs._range import fingerprint, fingerprint_of, require_finite_objective, require_range, with_doubt
+from qed.designs._range import fingerprint, fingerprint_of, require_finite_objective, require_range, with_rounding
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
@@ -281,7 +281,7 @@ def _iterate(
                 # the intercept has means and lengths known already; targets were summed about their first row
                 about = np.concatenate([np.zeros(p), y[0]])
                 known = settings.intercept
-                seen = with_doubt(problem.fingerprint(), n, about) if known else fingerprint(X, y, weight)
+                seen = with_rounding(problem.fingerprint(), n, about) if known else fingerprint(X, y, weight)
             require_range(ArraySource(X, y, weight), seen, centred=settings.intercept)
             require_prior(penalty, seen)
             if start is not None:

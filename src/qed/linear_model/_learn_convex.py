@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.certificates import DualityGapCertificate, Fingerprint
 from qed.convex import Problem, Solution, choose, solve
-from qed.convex._solve import FEW
+from qed.convex._solve import MAX_CHEAP_ENTRIES
 from qed.core import InvalidData
 from qed.core._errors import tell_unreached
 from qed.core._events import Progress
@@ -86,7 +86,9 @@ class TrainingData:
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
             X, y, weight = X[used], y[used], weight[used]
-        if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= FEW:  # zeros among them: as well an array
+        if (
+            not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= MAX_CHEAP_ENTRIES
+        ):  # zeros among them: as well an array
             X = X.toarray()
         y = np.ascontiguousarray(y, dtype=np.float64)
         table = y.reshape(len(y), -1)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 SLICE = 2e7  # multiplications between looks at listeners and clocks
+HALF_UNIT = 2.0**-24  # of float32: the largest relative error of a rounding
 
 
 class Shown(NamedTuple):
@@ -195,6 +196,20 @@ def seed_of(model: Any) -> int:
 def begin(model: Any, rows: Shown, rule: Rule, course: Course) -> Memory:
     """Return a memory of nothing for these rows."""
     return start(rows.problems, rows.X.shape[1], seed_of(model), rule, average_from=course.average_from)
+
+
+def stored(w: Array, dtype: Any) -> Any:
+    """Return coefficients as numbers of the type of the rows: of float32 rows rounded to it, where no more than a digit is lost.
+
+    A coefficient off by one rounding scores as one whose column is off by one, which the rows are already; one so small that
+    float32 has fewer digits for it, or none, is kept as it is, and so are the others.
+    """
+    w = np.ascontiguousarray(w)
+    if dtype != np.float32:
+        return w
+    with np.errstate(over="ignore", under="ignore"):
+        short = w.astype(np.float32)
+    return short if np.all(np.abs(short - w) <= HALF_UNIT * np.abs(w)) else w
 
 
 def held_out(model: Any, rows: Shown, strata: Any) -> tuple[Shown, Any]:

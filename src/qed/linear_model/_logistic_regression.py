@@ -59,7 +59,7 @@ SOLVERS = (
 )
 
 SIDES = np.array([-1.0, 1.0])
-CERTAIN = 8.0  # log-odds of rows that nobody doubts
+CERTAIN = 8.0  # log-odds of rows that are certain
 STILL = 1e-10  # of the mean square of a column: what is no move
 AFFORDABLE = 1e9  # multiply-adds for a warning
 LITTLE = 2e7  # multiply-adds of second derivatives up to which planes are found at once; beyond, samples save more
@@ -130,22 +130,22 @@ def _meet_on_a_plane(solution: Solution, problem: Problem, t: Vector) -> bool:
     On the way to infinity all other rows become certain. What of the coefficients does not move those that are not is the way:
     if it moves no row to its wrong side, the loss falls along it for ever.
     """
-    doubtful = np.flatnonzero(problem.loss.y * t <= CERTAIN)
+    undecided = np.flatnonzero(problem.loss.y * t <= CERTAIN)
     n, p = problem.shape
-    is_affordable = len(doubtful) * (p + 1) ** 2 + (p + 1) ** 3 <= AFFORDABLE
-    if len(doubtful) == n or not is_affordable or isinstance(problem.design, Chunked):
+    is_affordable = len(undecided) * (p + 1) ** 2 + (p + 1) ** 3 <= AFFORDABLE
+    if len(undecided) == n or not is_affordable or isinstance(problem.design, Chunked):
         return False
-    part = problem.design.rows(doubtful)
+    part = problem.design.rows(undecided)
     free = problem.free_intercept
-    moved = np.zeros((p + 1, p + 1))  # products of the columns, and of ones, over the rows in doubt
+    moved = np.zeros((p + 1, p + 1))  # products of the columns, and of ones, over the rows undecided
     moved[:p, :p] = part.gram(None, problem.centre)
-    ones = np.ones(len(doubtful))
+    ones = np.ones(len(undecided))
     if free:
         moved[:p, p] = moved[p, :p] = part.adjoint_product(ones, problem.centre)
-        moved[p, p] = len(doubtful)
+        moved[p, p] = len(undecided)
     unit = np.append(np.maximum(problem.sizes, 1e-300), 1.0)
     values, axes = np.linalg.eigh(moved / unit / unit[:, np.newaxis])
-    still = axes[:, values <= STILL * max(len(doubtful), 1)]
+    still = axes[:, values <= STILL * max(len(undecided), 1)]
     way = (still @ (still.T @ (np.append(solution.w, solution.b if free else 0.0) * unit))) / unit
     along = problem.loss.y * (problem.design.product(way[:p], problem.centre) + way[p])
     return bool(np.max(along) > 1.0 and np.min(along) > -1e-6 * np.max(along))

@@ -305,7 +305,7 @@ class _Cuts:
             except KeyboardInterrupt:
                 outcome = "interrupted"
         rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 32 * EPS * (at.objective + self.null)
-        rounding += self._doubt(at, gap)
+        rounding += self._rounding_error(at, gap)
         return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1), outcome)
 
     def _model(self, at: _Point) -> tuple[Vector, Vector]:
@@ -373,7 +373,7 @@ class _Cuts:
         losses = _divergence(first * u, u, at.lower) + _divergence(second * v, v, at.upper)
         return float(c @ losses + inner @ np.maximum(barrier, 0.0) + rest @ rest / (2 * self.alpha))
 
-    def _doubt(self, at: _Point, gap: float) -> float:
+    def _rounding_error(self, at: _Point, gap: float) -> float:
         """Bound what rounding of the products with the slopes can hide, which a weak penalty divides by its strength."""
         norms = self.table.column_norms(self.share, None)
         scores = float(norms @ np.abs(at.w)) + float(

@@ -24,7 +24,7 @@ from qed.core._shared_params import VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
-from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
+from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stored, stream
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 
@@ -161,23 +161,31 @@ class Perceptron(LinearClassifier):
         if self.early_stopping:
             taught, score = held_out(self, rows, codes)
         memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
-        self._keep(memory, passes, outcome)
+        self._keep(memory, passes, outcome, rows.X.dtype)
         plain = rule == Rule("perceptron", eta=rule.eta, intercept=rule.intercept) and not warm
         plain = plain and rows.weight is None and favour is None and self.variant == "last"
         self.certificate_ = self._certified(rows, seen, plain=plain)
+        if outcome == "solved" and self.coef_.dtype == np.float32 and not (self.certificate_.margins > 0).all():
+            short, self.coef_ = self.coef_, np.ascontiguousarray(memory.coefficients[0])
+            exact = self._certified(rows, seen, plain=plain)
+            if (exact.margins > 0).all():  # rounded, they would no longer separate the rows
+                self.certificate_ = exact
+            else:
+                self.coef_ = short
         if outcome == "interrupted":
             raise KeyboardInterrupt
         return self
 
-    def _keep(self, memory: Memory, passes: int, outcome: str) -> None:
+    def _keep(self, memory: Memory, passes: int, outcome: str, dtype: Any) -> None:
         coef, intercept = memory.coefficients
         self.memory_, self.n_iter_, self.outcome_, self.t_ = memory, passes, outcome, memory.steps + 1.0
-        self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
+        self.coef_, self.intercept_ = stored(coef, dtype), np.array(intercept)
 
     def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakeBoundCertificate:
-        least, longest = margins(rows.X, rows.y, self.coef_, self.intercept_)
+        coef = self.coef_.astype(np.float64)
+        least, longest = margins(rows.X, rows.y, coef, self.intercept_)
         one = 1.0 if self.fit_intercept else 0.0
-        length = np.hypot(np.hypot.reduce(self.coef_, axis=1), one * self.intercept_)  # weights may be tiny, or huge
+        length = np.hypot(np.hypot.reduce(coef, axis=1), one * self.intercept_)  # weights may be tiny, or huge
         found = np.divide(least, length, out=np.zeros_like(least), where=length > 0)
         radius = float(np.sqrt(longest + one))
         with np.errstate(over="ignore"):
@@ -204,7 +212,7 @@ class Perceptron(LinearClassifier):
         rule, rows = self._ready(shown(data, classes=True, favour=favour))
         memory = begin(self, rows, rule, self._course()) if first else self.memory_
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
-        self._keep(found.memory, 1, "stream")
+        self._keep(found.memory, 1, "stream", rows.X.dtype)
         counted = found.memory
         self.certificate_ = MistakeBoundCertificate(
             counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf

@@ -94,7 +94,7 @@ def prove(
     outcome : str
         How the course ended.
     met : Met, optional
-        Mean slope that each row's loss had when the row was met. Where coefficients have come to rest, the steps of the rows
+        Mean slope that each row's loss had when the row was met. Where coefficients have converged, the steps of the rows
         and of the penalty cancel: these slopes are then nearly the multipliers of the optimum.
     """
     times, make = LOSSES[rule.loss]

@@ -178,8 +178,8 @@ class Quadratic:
             return np.zeros_like(b), np.zeros_like(b)
         off, weight = np.abs(self.intercept(at.w) - b), self.columns.weight
         sizes = np.abs(self.mean_y) + np.abs(self.mean_x) @ np.abs(at.w) + np.abs(b)
-        doubt = (len(at.w) + 4) * UNIT * sizes + (self.mean_rounding / math.sqrt(weight)) * at.reach
-        return weight * off**2, weight * ((2 * off + doubt) * doubt)
+        rounding_error = (len(at.w) + 4) * UNIT * sizes + (self.mean_rounding / math.sqrt(weight)) * at.reach
+        return weight * off**2, weight * ((2 * off + rounding_error) * rounding_error)
 
     def null_objective(self, penalty: Penalty) -> float:
         """Return the objective of the null model: coefficients at their prior, best intercept."""

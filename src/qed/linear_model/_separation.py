@@ -149,8 +149,8 @@ def plane_between(X: Any, sign: Array, *, through_origin: bool, tol: float, max_
     lowest, highest = score[sign > 0].min(initial=np.inf), score[sign < 0].max(initial=-np.inf)
     b = 0.0 if through_origin else -0.5 * float(lowest + highest)
     largest = float(np.max(np.abs(X).max(axis=1))) if X.shape[0] else 0.0
-    doubt = (X.shape[1] + 8) * UNIT * (np.sqrt(X.shape[1]) * largest + abs(b))
-    margin = float(np.min(sign * (score + b))) - doubt
+    rounding_error = (X.shape[1] + 8) * UNIT * (np.sqrt(X.shape[1]) * largest + abs(b))
+    margin = float(np.min(sign * (score + b))) - rounding_error
     return none if margin <= 0 else Separation(True, w, b, margin, max(bound, margin), found.weights, through_origin)
 
 

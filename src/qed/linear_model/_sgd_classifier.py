@@ -16,7 +16,7 @@ from qed.linear_model._learn_online import Shown, begin, favours, show, shown, s
 from qed.linear_model._online import Rule, Stop, Trail, Visits
 from qed.linear_model._stochastic import POWER_TEXT, STEPS_TEXT, Steps, StochasticLearner
 
-MOMENTS = ("mean", "spread", "mean_doubt", "spread_doubt")  # of a fingerprint, one number a column
+MOMENTS = ("mean", "spread", "mean_rounding", "spread_rounding")  # of a fingerprint, one number a column
 ENTRIES = 1 << 20  # zeros and ones of several classes that are in memory at a time
 
 
@@ -135,7 +135,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         rule, rows = self._rule(), shown(data, classes=True, favour=favour)
         memory = begin(self, rows, rule, self._course()) if first else self.memory_
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
-        self._keep(found.memory, 1)
+        self._keep(found.memory, 1, rows.X.dtype)
         self.certificate_ = MistakeBoundCertificate(
             found.memory.rows, found.memory.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
         )

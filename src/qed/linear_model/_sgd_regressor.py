@@ -73,8 +73,8 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
             raise KeyboardInterrupt
         return self
 
-    def _keep(self, memory: Memory, passes: int) -> None:
-        super()._keep(memory, passes)
+    def _keep(self, memory: Memory, passes: int, dtype: Any) -> None:
+        super()._keep(memory, passes, dtype)
         self.coef_ = self.coef_[0]
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -94,7 +94,7 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
         rows = shown(self._fit_data(X, y, sample_weight, reset=first), classes=False)
         rule = self._rule()
         memory = begin(self, rows, rule, self._course()) if first else self.memory_
-        self._keep(show(self, memory, rows, rule, visits=Visits(), stop=Stop()).memory, 1)
+        self._keep(show(self, memory, rows, rule, visits=Visits(), stop=Stop()).memory, 1, rows.X.dtype)
         self.certificate_ = Uncertified("it learnt from a stream that was not kept")
         return self
 

@@ -167,15 +167,17 @@ def _certified(
 ) -> Fit:
     at, b, price = quadratic.at(w), quadratic.intercept(w), penalty.value(w)
     g, slack = quadratic.gradient(at, penalty)
-    squares, doubt = quadratic.residual_squares(at)
-    hidden = np.where(doubt > TOLD * squares, doubt, 0.0)  # an objective that products of columns do not tell
+    squares, rounding_error = quadratic.residual_squares(at)
+    hidden = np.where(
+        rounding_error > TOLD * squares, rounding_error, 0.0
+    )  # an objective that products of columns do not tell
     is_coarse = bool(hidden.any()) or any(isinstance(judge, Spectrum) for _, judge in judges)
     if rows is not None and is_coarse:
         fresh, pull = rows.residuals(w), penalty.pull(w)
         g = fresh.gradient - pull
         slack = fresh.slack(quadratic, w) + 4 * UNIT * np.abs(pull)
         squares, hidden = fresh.squares, np.zeros_like(hidden)
-    offset, offset_doubt = quadratic.offset_cost(at, b)
+    offset, offset_rounding = quadratic.offset_cost(at, b)
     gap, measured, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
     # one radius for all targets, whatever their units
     reach = np.full(len(b), 10 * quadratic.span(w).max(initial=0.0))
@@ -187,8 +189,8 @@ def _certified(
         gap, radius = np.minimum(gap, squares + price), np.inf
         measured = np.minimum(measured, gap)
     proof = Proof(
-        gap=float((gap + offset + offset_doubt + hidden).sum()),
-        rounding=float((gap - measured + offset_doubt + hidden).sum()),
+        gap=float((gap + offset + offset_rounding + hidden).sum()),
+        rounding=float((gap - measured + offset_rounding + hidden).sum()),
         objective=float((squares + offset + price).sum()),
         null_objective=quadratic.null_objective(penalty),
         backward_error=_backward_error(quadratic, at.reach, np.abs(g) + slack, np.sqrt(squares + price)),

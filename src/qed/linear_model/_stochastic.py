@@ -21,7 +21,7 @@ from qed.core import (
     param,
 )
 from qed.core._shared_params import VERBOSE
-from qed.linear_model._learn_online import Course, Shown, begin, held_out, run
+from qed.linear_model._learn_online import Course, Shown, begin, held_out, run, stored
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Trail, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
@@ -75,7 +75,7 @@ class StochasticLearner(Estimator):
     )
     batch_size: PositiveInt = param(1, "Rows that are judged before the coefficients move by the mean of their steps.")
 
-    coef_: Array = fitted("Coefficients.", shape="(p,)")
+    coef_: Array = fitted("Coefficients, float32 for float32 rows.", dtype="float", shape="(p,)")
     intercept_: Array = fitted("The intercept, as an array of one number.", shape="(1,)")
     n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
     t_: float = fitted("Steps taken, plus one.", low=0, answers=False)
@@ -131,20 +131,20 @@ class StochasticLearner(Estimator):
         taught, score = held_out(self, rows, strata) if self.early_stopping else (rows, None)
         trail = Trail(rows.problems, None if self.early_stopping else len(rows.y))
         memory, passes, outcome = run(self, memory, taught, rule, course, score=score, trail=trail)
-        self._keep(memory, passes)
+        self._keep(memory, passes, rows.X.dtype)
         return outcome, trail
 
-    def _keep(self, memory: Memory, passes: int) -> None:
-        """Store what was learnt, with one row of coefficients for each problem."""
+    def _keep(self, memory: Memory, passes: int, dtype: Any) -> None:
+        """Store what was learnt from rows of a type, with one row of coefficients for each problem."""
         coef, intercept = memory.coefficients
         self.memory_, self.n_iter_, self.t_ = memory, passes, memory.steps + 1.0
-        self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
+        self.coef_, self.intercept_ = stored(coef, dtype), np.array(intercept)
 
     def _proved_small(
         self, looked: TrainingData, rows: Shown, rule: Rule, course: tuple[str, Trail], seen: Sequence[Fingerprint]
     ) -> list[DualityGapCertificate] | None:
         """Say how far all planes are from the best ones, where compiled code can tell in one call."""
-        planes = self.coef_.reshape(rows.problems, -1), self.intercept_
+        planes = self.coef_.reshape(rows.problems, -1).astype(np.float64), self.intercept_
         tol = 0.0 if self.tol is None else self.tol
         return prove_small(looked, rows, rule, planes, seen, tol=tol, outcome=course[0])
 
@@ -164,7 +164,8 @@ class StochasticLearner(Estimator):
             rows,
             y,
             rule,
-            *plane,
+            plane[0].astype(np.float64),
+            plane[1],
             n_rows=len(y),
             tol=0.0 if self.tol is None else self.tol,
             outcome=outcome,

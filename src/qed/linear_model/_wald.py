@@ -109,7 +109,7 @@ def _inverse(information: Array) -> Array:
         values, vectors = np.linalg.eigh(information / unit / unit[:, None])
     if values[0] <= SINGULAR * max(values[-1], 1e-300):
         raise InvalidData(
-            "No standard errors: some coefficients can be changed without changing a probability that is in doubt. Drop dependent"
+            "No standard errors: some coefficients can be changed without changing a probability that is undecided. Drop dependent"
             " or constant columns, and those that separate a class."
         )
     return np.asarray((vectors / values) @ vectors.T / unit / unit[:, None])

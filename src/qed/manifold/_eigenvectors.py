@@ -11,12 +11,15 @@ from qed.core._threads import one_blas_thread
 from qed.decomposition import _krylov as krylov
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qed.core._params import Array
 
 SMALL = 200  # rows up to which all eigenvectors cost no more than a few
 TINY = float(np.finfo(np.float64).eps)
 TIED = 1e-10  # of the size of a matrix: eigenvalues that are nearer leave their eigenvectors open, but for the space
 PIVOT = 0.1  # of the largest: share of a column that lies in such a space, from which the column can name an axis
+CROWDED = 0.05  # share of entries that are not zero from which a factor of the matrix has no zeros to speak of
 STEPS = 200  # products with a block of vectors, at most
 TOLERANCE = 1e-11  # residual relative to the largest eigenvalue
 
@@ -64,14 +67,11 @@ def trailing(matrix: Any, k: int, null: Array) -> Pairs:
             values, vectors = np.linalg.eigh(matrix.toarray() + 2.0 * size * np.outer(null, null))
         values, vectors = values[:k], vectors[:, :k]
     else:
-        from scipy.sparse.linalg import splu  # noqa: PLC0415
-
-        shift = 1e-10 * size
-        factor = splu((matrix + shift * _identity(n)).tocsc(), diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
         null = null[:, None]
+        solve = _factored(matrix, 1e-10 * size)
 
         def inverse(block: Array) -> Array:
-            found = factor.solve(block - null * (null.T @ block))
+            found = solve(block - null * (null.T @ block))
             return np.asarray(found - null * (null.T @ found))
 
         # several vectors at once: a graph in pieces has several eigenvalues of zero, which one vector finds one by one
@@ -84,6 +84,23 @@ def trailing(matrix: Any, k: int, null: Array) -> Pairs:
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
     return _with_residual(matrix, values, vectors)
+
+
+def _factored(matrix: Any, shift: float) -> Callable[[Array], Array]:
+    """Return the solution of systems with a semidefinite matrix about a point slightly below zero."""
+    n = matrix.shape[0]
+    if matrix.nnz > CROWDED * n * n:
+        from scipy.linalg import cho_factor, cho_solve  # noqa: PLC0415
+
+        dense = matrix.toarray()
+        dense[np.diag_indices(n)] += shift
+        with one_blas_thread(n * n):
+            root = cho_factor(dense, overwrite_a=True, check_finite=False)
+        return lambda block: np.asarray(cho_solve(root, block, check_finite=False))
+    from scipy.sparse.linalg import splu  # noqa: PLC0415
+
+    found = splu((matrix + shift * _identity(n)).tocsc(), diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
+    return lambda block: np.asarray(found.solve(block))
 
 
 def with_settled_axes(pairs: Pairs, size: float, rows: Any) -> Pairs:

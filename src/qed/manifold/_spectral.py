@@ -12,13 +12,13 @@ from qed.core import KW_ONLY, Array, InvalidData, NonNegative, Positive, Positiv
 from qed.core._memory import require_memory
 from qed.core._tables import is_sparse
 from qed.designs import design
-from qed.manifold._eigenvectors import Pairs, leading, trailing, with_settled_axes
+from qed.manifold._eigenvectors import CROWDED, Pairs, leading, trailing, with_settled_axes
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._kernels import Edges
 from qed.manifold._neighborhoods import AnyMetric, Space, components, neighbor_graph
 from qed.manifold._spectral_start import normalised
 
-CROWDED = 0.05  # share of pairs that are linked from which a factor of the matrix has no zeros to speak of
+FACTORED_ROWS = 1000  # of a crowded graph: beyond, a factor of the full matrix costs more than products with the graph
 
 
 def _is_square(model: Any, value: Any) -> str:
@@ -151,8 +151,8 @@ def eigenmaps(graph: Any, k: int, owner: str, rows: Any = None) -> tuple[Array, 
 
     Where eigenvalues tie the axes are settled by `rows`, if they are given.
 
-    Sparse graphs are inverted, since their eigenvalues lie close together; where many are linked they lie apart, and factors
-    would be full: such graphs are multiplied.
+    Sparse and small graphs are inverted, since their eigenvalues lie close together; where many of many rows are linked they
+    lie apart, and factors would be full: such graphs are multiplied.
     """
     n = graph.shape[0]
     is_dense = not is_sparse(graph)
@@ -175,7 +175,7 @@ def eigenmaps(graph: Any, k: int, owner: str, rows: Any = None) -> tuple[Array, 
     degrees = np.asarray(links.sum(axis=1), dtype=np.float64).reshape(-1)
     constant = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # the first eigenvector, which is left out
     count = min(k, n - 1)
-    if is_dense or links.nnz > CROWDED * n * n:
+    if is_dense or (n > FACTORED_ROWS and links.nnz > CROWDED * n * n):
         pairs = leading(Without(matrix, constant), count)
     else:
         from scipy.sparse import identity  # noqa: PLC0415

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 STRIDE = 50  # epochs between two looks at whether to stop
-NEAR = 1e-3  # what the layout adds to squared distances
+SQUARED_DISTANCE_OFFSET = 1e-3  # what the layout adds to squared distances
 MOST_MOVES = 1 << 20  # of a new point for each of its neighbours: what a file asks for must end in seconds
 MANY = 10_000  # rows from which fewer epochs do
 OBJECTIVE_PAIRS = 4e7  # pairs of points that the objective is computed from; beyond, some points with all others
@@ -283,7 +283,7 @@ def imbalance(edges: Edges, points: Array, curve: Curve, pushes: float, rows: Ar
     pulled, left = 0.0, 0.0
     for i in rows:
         away = points[i] - points
-        squares = NEAR + np.einsum("ij,ij->i", away, away)
+        squares = SQUARED_DISTANCE_OFFSET + np.einsum("ij,ij->i", away, away)
         odds = curve.a * squares**curve.b
         some = slice(edges.starts[i], edges.starts[i + 1])
         ends, w = edges.ends[some], edges.values[some]

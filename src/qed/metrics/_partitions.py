@@ -1,4 +1,4 @@
-"""How good a partition is by itself: how near rows are to those of their own group, and how far from others."""
+"""How good a partition is by itself: how close each row is to those of its own group, and how far from others."""
 
 from __future__ import annotations
 

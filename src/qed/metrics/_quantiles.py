@@ -151,9 +151,9 @@ def weighted_quantile(values: Array, s: Array, level: float) -> float:
         raise InvalidData("A quantile of NaN or infinity is not defined.")
     values, below = found[0][::-1], np.cumsum(found[1][::-1])
     target = level * below[-1]
-    doubt = 4 * np.finfo(np.float64).eps * below[-1]  # sums that differ by rounding alone are the same sum
-    first = min(int(np.searchsorted(below, target - doubt)), len(values) - 1)
-    last = min(int(np.searchsorted(below, target + doubt, side="right")), len(values) - 1)
+    rounding_error = 4 * np.finfo(np.float64).eps * below[-1]  # sums that differ by rounding alone are the same sum
+    first = min(int(np.searchsorted(below, target - rounding_error)), len(values) - 1)
+    last = min(int(np.searchsorted(below, target + rounding_error, side="right")), len(values) - 1)
     if target <= 0:  # the least value: there is nothing below it to average with
         return float(values[0])
     return float((values[first] + values[last]) / 2)

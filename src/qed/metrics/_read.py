@@ -1,4 +1,4 @@
-"""Letting truth and predictions in: what a score may be computed from, and what is refused in which words."""
+"""Validation of truth and predictions: what a score may be computed from, and what raises which error."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def row_weights(sample_weight: Any, n_rows: int) -> Array | None:
 def labels_of(values: Any, what: str) -> tuple[Array, str]:
     """Read labels, and say what they are: "labels" one a row, or an indicator of several a row.
 
-    Integral floats are labels; other floats are refused. Objects must be words, or convert to labels.
+    Integral floats are labels; other floats are rejected. Objects must be words, or convert to labels.
     """
     if is_sparse(values):
         return np.asarray(values.toarray()), INDICATOR

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from qed.certificates import BoundDecomposition
 from qed.core._events import STOP
 
 if TYPE_CHECKING:
@@ -54,9 +55,15 @@ class Ascent(Generic[Parameters, Expected]):
     parameters: Parameters
     expected: Expected
     trace: Array
-    gain: float
+    beyond: Parameters  # one more step from there
+    expected_beyond: Expected
     displacement: float
     outcome: str
+
+    @property
+    def gain(self) -> float:
+        """What one more step adds to the objective."""
+        return self.expected_beyond.objective - self.expected.objective
 
     @property
     def steps(self) -> int:
@@ -98,5 +105,52 @@ def climb(
     except KeyboardInterrupt:
         outcome = "interrupted"
     beyond = family.maximise(expected)
-    gain = family.expect(beyond).objective - expected.objective
-    return Ascent(parameters, expected, np.array(trace), gain, family.displacement(parameters, beyond), outcome)
+    moved = family.displacement(parameters, beyond)
+    return Ascent(parameters, expected, np.array(trace), beyond, family.expect(beyond), moved, outcome)
+
+
+class LikelihoodFamily(Family[Parameters, Expected], Protocol):
+    """Components whose parameters are numbers, so that their likelihood can be decomposed."""
+
+    def expected_joint(self, expected: Expected, parameters: Parameters) -> float:
+        """Return Q: the expected log-likelihood of rows and components together, by the responsibilities of an expectation."""
+
+    def log_likelihood(self, expected: Expected, parameters: Parameters) -> float:
+        """Return that of the rows alone, components summed over; the expectation is that at the parameters."""
+
+
+def beyond_rounding(difference: float, rounding: float) -> float:
+    """Return the difference of two objectives; zero where rounding alone can explain it."""
+    return difference if abs(difference) > 2 * rounding else 0.0
+
+
+def decompose(
+    family: LikelihoodFamily[Parameters, Expected], run: Ascent[Parameters, Expected], rounding: float
+) -> BoundDecomposition:
+    """Take the likelihood at the end of an ascent apart by the responsibilities there.
+
+    Parameters
+    ----------
+    family : LikelihoodFamily
+        What was fitted, with its rows.
+    run : Ascent
+        Where it ended. Its objective is the lower bound: expected log-likelihood plus entropy of the responsibilities.
+    rounding : float
+        Bound on the rounding of objectives.
+    """
+
+    def shown(size: float) -> float:
+        return beyond_rounding(max(size, 0.0), rounding)  # none is negative but by rounding
+
+    bound = run.expected.objective
+    expected = family.expected_joint(run.expected, run.parameters)
+    gained = family.expected_joint(run.expected, run.beyond) - expected
+    here = family.log_likelihood(run.expected, run.parameters)
+    beyond = family.log_likelihood(run.expected_beyond, run.beyond)
+    return BoundDecomposition(
+        expected=expected,
+        entropy=shown(bound - expected),
+        divergence=shown(here - bound),
+        maximisation_gain=shown(gained),
+        next_divergence=shown(beyond - (bound + gained)),
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, InvalidData, Matrix, NonNegative, Positive, Vector, fitted, generator, param
+from qed.core import Array, InvalidData, Matrix, NonNegative, Positive, Vector, fitted, param
 from qed.data import ArraySource
 from qed.designs._range import fingerprint, require_range
 from qed.mixture import _stored
@@ -27,6 +27,8 @@ from qed.mixture._stored import (
 from qed.mixture._variational import Posterior, Prior, VariationalFamily
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from qed.mixture._ascent import Ascent
 
 SMALLEST_SHARE = 1e-3  # of the weight of all rows: below it a component explains next to nothing
@@ -237,19 +239,5 @@ class BayesianGaussianMixture(Mixture):
         X = self._new_data(X)
         return gaussian_densities(X, self.weights_ @ self.means_, self._posterior().components(0.0), shares=shares)
 
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw new rows: first a component, then a row from it, by the expected weights, means and precisions.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows, at least one.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows, component by component.
-        y : ndarray of int of shape (n_samples,)
-            Their components.
-        """
-        return _stored.draw(self, n_samples, generator(self.random_state))
+    def _draw(self, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+        return _stored.draw(self, n_samples, rng)

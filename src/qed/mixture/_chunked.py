@@ -69,9 +69,7 @@ class SourceFamily(GaussianFamily):
         components = parameters.components(self.floor)
         of = partial(_sums, shift=self.shift, components=components, kind=self.kind, labels=self.labels)
         sums = fold(self.source, of, name="GaussianMixture").sums
-        objective = sums.likelihood
-        if self.prior is not None:
-            objective += self.prior.log_density(parameters)
+        objective = sums.likelihood + self._log_prior(parameters)
         return GaussianExpectation(sums, parameters.means, parameters.covariances, objective / self.weight)
 
 

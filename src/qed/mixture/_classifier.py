@@ -28,6 +28,7 @@ from qed.core._validation import is_source
 from qed.data import ArraySource
 from qed.designs._range import fingerprint, fingerprint_of_columns, require_range
 from qed.mixture import _stored
+from qed.mixture._ascent import decompose
 from qed.mixture._chunked import Labels, SourceFamily, some_components
 from qed.mixture._gaussian import degenerate
 from qed.mixture._kernels import gaussian_densities
@@ -71,7 +72,8 @@ class GaussianMixtureClassifier(PosteriorClassifier, chunks=True):
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----
@@ -173,7 +175,8 @@ class GaussianMixtureClassifier(PosteriorClassifier, chunks=True):
         _stored.store(self, run.parameters)
         self.component_classes_ = np.repeat(np.arange(len(counts)), counts)
         self.degenerate_components_ = degenerate(run.parameters, float(self.reg_covar), run.expected.sums.weights)
-        keep_ascent(self, run, WHAT, _stored.rounding(run.parameters, run.trace), seen)
+        rounding = _stored.rounding(run.parameters, run.trace)
+        keep_ascent(self, run, WHAT, rounding, seen, decompose(family, run, rounding))
         return self
 
     def _read_labels(self, data: Any) -> tuple[Labels, Any]:

@@ -26,6 +26,7 @@ from qed.core._validation import is_source
 from qed.data import ArraySource, fold
 from qed.data._kernels import products, transposed_products
 from qed.designs._range import fingerprint, require_range
+from qed.mixture._ascent import decompose
 from qed.mixture._independent import (
     Bernoulli,
     Categorical,
@@ -39,7 +40,7 @@ from qed.mixture._independent import (
     require_categories,
     responsibilities,
 )
-from qed.mixture._mixture import LikelihoodMixture, best_ascent, keep_ascent, require_as_many_rows
+from qed.mixture._mixture import LikelihoodMixture, best_ascent, draw_components, keep_ascent, require_as_many_rows
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -104,6 +105,7 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
             source,
             totals.weight,
             totals.totals / totals.weight,
+            totals.base / totals.weight,
             totals.offset / totals.weight,
             type(self).__name__,
         )
@@ -112,7 +114,8 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
         run: Ascent[Independent, Any] = best_ascent(family, first, 1 if warm else self.n_init, self)
         self.weights_ = run.parameters.weights
         self._store(run.parameters.theta)
-        keep_ascent(self, run, WHAT, family.rounding(run.parameters, float(np.max(np.abs(run.trace)))), seen)
+        rounding = family.rounding(run.parameters, float(np.max(np.abs(run.trace))))
+        keep_ascent(self, run, WHAT, rounding, seen, decompose(family, run, rounding))
         return self
 
     def _densities(self, X: Any, *, shares: bool) -> tuple[Array, Array | None]:
@@ -130,28 +133,8 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
                 out[part] = found
         return density, out
 
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw new rows: first a component, then a row from it.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows, at least one.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows, component by component.
-        y : ndarray of int of shape (n_samples,)
-            Their components.
-        """
-        self._check_is_fitted()
-        if n_samples < 1:
-            raise InvalidData(f"n_samples must be at least 1, got {n_samples}.")
-        rng = generator(self.random_state)
-        labels = np.repeat(
-            np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
-        )
+    def _draw(self, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+        labels = draw_components(self, n_samples, rng)
         return self._kind().draw(self._theta(), labels, rng), labels
 
     def _n_parameters(self) -> int:
@@ -226,7 +209,8 @@ class BernoulliMixture(IndependentMixture, sparse=True):
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----
@@ -286,7 +270,8 @@ class PoissonMixture(IndependentMixture, sparse=True, positive_only=True):
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----
@@ -345,7 +330,8 @@ class CategoricalMixture(IndependentMixture, categorical=True, positive_only=Tru
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----

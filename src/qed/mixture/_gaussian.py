@@ -22,6 +22,7 @@ from qed.core._validation import is_source
 from qed.data import ArraySource
 from qed.designs._range import fingerprint, require_range
 from qed.mixture import _stored
+from qed.mixture._ascent import decompose
 from qed.mixture._gaussians import CovariancePrior, GaussianFamily, Gaussians
 from qed.mixture._kernels import gaussian_densities
 from qed.mixture._mixture import LikelihoodMixture, best_ascent, keep_ascent, require_as_many_rows
@@ -57,7 +58,8 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
 
     Certificate
     -----------
-    AscentCertificate: the objective after each step, none of which lowered it, and what one more step would add.
+    AscentCertificate: the objective after each step, none of which lowered it, what one more step would add, and the
+    log-likelihood as a sum of expected log-likelihood, entropy and divergence of the responsibilities.
 
     Cost
     ----
@@ -152,7 +154,8 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         _stored.store(self, found)
         self.degenerate_components_ = degenerate(found, float(self.reg_covar), run.expected.sums.weights)
         what = "log-likelihood" if self.algorithm == "soft" else "log-likelihood of the most probable components"
-        keep_ascent(self, run, what, _stored.rounding(found, run.trace), seen)
+        rounding = _stored.rounding(found, run.trace)
+        keep_ascent(self, run, what, rounding, seen, decompose(family, run, rounding))
         return self
 
     def _prior(self, p: int) -> CovariancePrior | None:
@@ -193,22 +196,8 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
         X = self._new_data(X)
         return gaussian_densities(X, self.weights_ @ self.means_, _stored.stored(self).components(), shares=shares)
 
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw new rows: first a component, then a row from it.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows, at least one.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, p)
-            Rows, component by component.
-        y : ndarray of int of shape (n_samples,)
-            Their components.
-        """
-        return _stored.draw(self, n_samples, generator(self.random_state))
+    def _draw(self, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+        return _stored.draw(self, n_samples, rng)
 
     def _n_parameters(self) -> int:
         k, p = self.means_.shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -161,10 +161,32 @@ class GaussianFamily:
     def expect(self, parameters: Gaussians) -> GaussianExpectation:
         """Find responsibilities, and sum moments by them."""
         sums = gaussian_sums(self.X, self.shift, self.s, parameters.components(self.floor), self.kind)
-        objective = sums.likelihood
-        if self.prior is not None:
-            objective += self.prior.log_density(parameters)
+        objective = sums.likelihood + self._log_prior(parameters)
         return GaussianExpectation(sums, parameters.means, parameters.covariances, objective / self.weight)
+
+    def expected_joint(self, expected: GaussianExpectation, parameters: Gaussians) -> float:
+        """Return the expected log-likelihood of rows and components together, by moments of responsibilities."""
+        sums, step = expected.sums, parameters.means - expected.means
+        used, whiten = sums.weights > 0, parameters.whiten
+        if sums.squares.ndim == 2:
+            about = sums.squares - 2 * sums.firsts * step + sums.weights[:, None] * step**2
+            squares = np.sum(whiten**2 * about, axis=1)
+        else:
+            cross = sums.firsts[:, :, None] * step[:, None, :]
+            outer = sums.weights[:, None, None] * step[:, :, None] * step[:, None, :]
+            about = sums.squares - cross - np.swapaxes(cross, -1, -2) + outer
+            squares = np.sum((whiten @ about) * whiten, axis=(-2, -1))
+        levels = parameters.components(self.floor).levels
+        total = float(sums.weights[used] @ levels[used] - 0.5 * squares[used].sum())
+        return (total + self._log_prior(parameters)) / self.weight
+
+    def log_likelihood(self, expected: GaussianExpectation, parameters: Gaussians) -> float:
+        """Return that of the rows alone: the objective, and one more pass where rows belong to one component each."""
+        soft = self.kind == "soft"
+        return expected.objective if soft else replace(self, kind="soft").expect(parameters).objective
+
+    def _log_prior(self, parameters: Gaussians) -> float:
+        return 0.0 if self.prior is None else self.prior.log_density(parameters)
 
     def given(self, shares: Array, about: Array) -> GaussianExpectation:
         """Sum moments by given responsibilities."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -289,8 +290,10 @@ class IndependentFamily:
         Sum of their weights.
     mean : ndarray of shape (q,)
         Mean of their counts.
+    base : float
+        Mean of what no parameter changes.
     offset : float
-        Mean size of what no parameter changes.
+        Mean size of that.
     name : str
         Who is said to work.
     """
@@ -299,6 +302,7 @@ class IndependentFamily:
     source: Source
     weight: float
     mean: Array
+    base: float
     offset: float
     name: str
 
@@ -308,6 +312,17 @@ class IndependentFamily:
         sums = fold(self.source, partial(_sums, kind=self.kind, natural=natural, levels=levels), name=self.name)
         objective = (sums.likelihood + self.kind.log_prior(parameters.theta)) / self.weight
         return IndependentExpectation(sums, float(objective))
+
+    def expected_joint(self, expected: IndependentExpectation, parameters: Independent) -> float:
+        """Return the expected log-likelihood of rows and components together, by counts of responsibilities."""
+        natural, levels = joint_levels(self.kind, parameters)
+        used, sums = expected.sums.weights > 0, expected.sums
+        total = float(np.sum(sums.totals * natural) + sums.weights[used] @ levels[used])
+        return (total + self.kind.log_prior(parameters.theta)) / self.weight + self.base
+
+    def log_likelihood(self, expected: IndependentExpectation, parameters: Independent) -> float:  # noqa: ARG002
+        """Return that of the rows alone."""
+        return expected.objective
 
     def maximise(self, expected: IndependentExpectation) -> Independent:
         """Return shares of weights, and the best parameters of the counts."""
@@ -376,26 +391,30 @@ def _sums(chunk: Chunk, kind: Kind, natural: Array, levels: Array) -> Independen
 
 @dataclass(frozen=True, eq=False)
 class CountedColumns:
-    """Sums of counts and of the sizes of what no parameter changes."""
+    """Sums of counts, and of what no parameter changes and its sizes."""
 
     weight: float
     totals: Array
+    base: float
     offset: float
 
     def merge(self, other: Self) -> Self:
         """Return the sums of both."""
-        return type(self)(self.weight + other.weight, self.totals + other.totals, self.offset + other.offset)
+        own = (self.weight, self.totals, self.base, self.offset)
+        return type(self)(*map(add, own, (other.weight, other.totals, other.base, other.offset)))
 
 
 def counted_columns(chunk: Chunk, kind: Kind) -> CountedColumns:
     """Sum up counts of all rows of a chunk."""
     rows: Any = chunk.X
-    weight, totals, offset = 0.0, 0.0, 0.0
+    weight, totals, base, offset = 0.0, 0.0, 0.0, 0.0
     for part in blocks(rows.shape[0]):
         X = rows[part]
         s = np.ones(X.shape[0]) if chunk.s is None else chunk.s[part]
-        base = kind.base(X)
+        constant = kind.base(X)
         weight += float(s.sum())
         totals = totals + transposed_products(kind.counts(X), s[:, None])[0]
-        offset += 0.0 if base is None else float(np.sum(s * np.abs(base)))
-    return CountedColumns(weight, np.asarray(totals), offset)
+        if constant is not None:
+            base += float(s @ constant)
+            offset += float(s @ np.abs(constant))
+    return CountedColumns(weight, np.asarray(totals), base, offset)

@@ -23,14 +23,14 @@ from qed.core import (
 from qed.core._events import Progress
 from qed.core._shared_params import VERBOSE
 from qed.core._targets import weights as read_weights
-from qed.mixture._ascent import Ascent, Family, climb
+from qed.mixture._ascent import Ascent, Family, beyond_rounding, climb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.random import Generator
 
-    from qed.certificates import Fingerprint
+    from qed.certificates import BoundDecomposition, Fingerprint
 
 
 def add_up_to_one(model: Any, shares: Array) -> str:  # noqa: ARG001  the form of a check
@@ -45,6 +45,15 @@ def require_as_many_rows(rows: int, components: int) -> None:
             f"Expected n_samples >= n_components but got n_components = {components}, n_samples = {rows}. Ask for fewer"
             " components."
         )
+
+
+def draw_components(model: Any, n_samples: int, rng: Generator) -> Array:
+    """Draw as many numbers of components as rows are wanted, by the weights of the components, and sort them."""
+    model._check_is_fitted()  # noqa: SLF001
+    if n_samples < 1:
+        raise InvalidData(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
+    weights = model.weights_
+    return np.repeat(np.arange(len(weights)), rng.multinomial(n_samples, weights / weights.sum()))
 
 
 def best_ascent(
@@ -75,7 +84,14 @@ def best_ascent(
     return best
 
 
-def keep_ascent(model: Any, run: Ascent[Any, Any], what: str, rounding: float, seen: Fingerprint) -> None:
+def keep_ascent(
+    model: Any,
+    run: Ascent[Any, Any],
+    what: str,
+    rounding: float,
+    seen: Fingerprint,
+    decomposition: BoundDecomposition | None = None,
+) -> None:
     """Store how an ascent went, and its certificate; raise KeyboardInterrupt again where one ended it."""
     model.n_iter_, model.lower_bounds_ = run.steps, run.trace.tolist()
     model.lower_bound_ = float(run.expected.objective)
@@ -84,11 +100,12 @@ def keep_ascent(model: Any, run: Ascent[Any, Any], what: str, rounding: float, s
         objective=float(run.expected.objective),
         rounding=rounding,
         trace=run.trace,
-        gain=run.gain if abs(run.gain) > 16 * rounding else 0.0,
+        gain=beyond_rounding(run.gain, rounding),
         displacement=run.displacement,
         tol=float(model.tol),
         outcome=run.outcome,
         fingerprint=seen,
+        decomposition=decomposition,
     )
     model.converged_ = model.certificate_.reached
     if run.outcome == "interrupted":
@@ -174,6 +191,27 @@ class Mixture(Estimator, role="density_estimator"):
         shares = self._densities(X, shares=True)[1]
         assert shares is not None  # noqa: S101  (they were asked for)
         return shares
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Draw new rows: first a component by its weight, then a row from it. Bayesian mixtures use the expected parameters.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rows, at least one.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, p)
+            Rows, component by component.
+        y : ndarray of int of shape (n_samples,)
+            Their components.
+        """
+        return self._draw(n_samples, generator(self.random_state))
+
+    def _draw(self, n_samples: int, rng: Generator) -> tuple[Array, Array]:
+        """Return rows and their components."""
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
         """Return the most probable component of each row.

@@ -9,6 +9,7 @@ import numpy as np
 from qed.core import Array, InvalidData, fitted, param
 from qed.data._kernels import UNIT
 from qed.mixture._gaussians import Gaussians, collapsed
+from qed.mixture._mixture import draw_components
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -100,12 +101,8 @@ def _of_distances(found: Gaussians) -> float:
 
 def draw(model: Any, n_samples: int, rng: Generator) -> tuple[Array, Array]:
     """Draw components by their weights, then rows of them, component by component."""
-    model._check_is_fitted()  # noqa: SLF001
-    if n_samples < 1:
-        raise InvalidData(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
-    counts = rng.multinomial(n_samples, model.weights_ / model.weights_.sum())
+    labels = draw_components(model, n_samples, rng)
     found, (k, p) = stored(model), model.means_.shape
-    labels = np.repeat(np.arange(k), counts)
     z = rng.standard_normal((n_samples, p))
     if model.covariance_type in ("diag", "spherical"):
         return model.means_[labels] + z / found.whiten[labels], labels
@@ -116,6 +113,5 @@ def draw(model: Any, n_samples: int, rng: Generator) -> tuple[Array, Array]:
             f"covariances_ of this {type(model).__name__} holds a matrix that is not positive definite, so nothing can be drawn"
             " from it. Fit again, or load the model from its file."
         ) from error
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    rows = [z[starts[j] : starts[j + 1]] @ factors[j].T + model.means_[j] for j in range(k)]
+    rows = [z[labels == j] @ factors[j].T + model.means_[j] for j in range(k)]
     return np.vstack(rows), labels

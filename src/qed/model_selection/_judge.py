@@ -157,12 +157,22 @@ def _scored(
 
 def _function_of_models(scorer: Any) -> Any:
     """Return a scorer of the caller, unless it is a function of numbers, a metric or a type: those a model file may name."""
-    is_metric = isfunction(scorer) and scorer.__module__.startswith("qed.")
+    is_metric = isfunction(scorer) and (scorer.__module__ or "").startswith("qed.")
     if not callable(scorer) or is_metric or isinstance(scorer, np.ufunc | type):
         raise InvalidParameter(
             f"A scorer must be a function of (model, X, y), got {scorer!r}. qed.metrics.make_scorer makes one of a metric."
         )
     return scorer
+
+
+def scorer_of(owner: str, estimator: Any, scoring: Any) -> Callable[..., float]:
+    """Return the one scorer of a model that chooses by it; refuse several."""
+    scorers, several = scorers_of(estimator, scoring)
+    if several:
+        raise InvalidParameter(
+            f"{owner}.scoring takes one score, got {scoring!r:.200}: one number must say what is best."
+        )
+    return scorers["score"]
 
 
 def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., float]], bool]:

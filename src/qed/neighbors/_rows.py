@@ -15,8 +15,18 @@ if TYPE_CHECKING:
     from qed.core._params import Array
 
 
-LARGEST, SMALLEST = 1e150, 1e-130  # beyond, squares of differences overflow, or lose digits
+MAX_MAGNITUDE, MIN_MAGNITUDE = 1e150, 1e-130  # beyond, squares of differences overflow, or lose digits
 UNIT = 2.0**-53
+
+
+def require_magnitude(largest: float, owner: str = "") -> None:
+    """Refuse a largest absolute value whose square leaves float64."""
+    if not (largest <= MAX_MAGNITUDE and (largest >= MIN_MAGNITUDE or largest == 0)):
+        raise InvalidData(
+            f"{owner and owner + ': '}X holds values of the size {largest:.3g}, and distances need values between"
+            f" {MIN_MAGNITUDE} and {MAX_MAGNITUDE}: squares of others leave float64. Scale the columns first, as"
+            " StandardScaler does."
+        )
 
 
 def look(data: FitData) -> Fingerprint:
@@ -27,11 +37,7 @@ def look(data: FitData) -> Fingerprint:
     if not (columns.count == len(data.X)).all() or not (np.isfinite(low).all() and np.isfinite(high).all()):
         data.raise_if_not_finite()
     largest = float(np.maximum(-low, high).max())
-    if not (largest <= LARGEST and (largest >= SMALLEST or largest == 0)):
-        raise InvalidData(
-            f"X holds values of the size {largest:.3g}, and distances need values between {SMALLEST} and {LARGEST}: squares of"
-            " others leave float64. Scale the columns first, as StandardScaler does."
-        )
+    require_magnitude(largest)
     mean, spread, terms = columns.mean, columns.scatter, columns.terms
     if data.y is not None:
         y = ColumnMoments.of(np.asarray(data.y, dtype=np.float64).reshape(len(data.X), -1))
@@ -43,5 +49,13 @@ def fingerprint_of(n_rows: int, weight: Array | None, mean: Array, spread: Array
     """State moments with a bound on their rounding."""
     total = float(n_rows) if weight is None else float(weight.sum())
     size = np.abs(mean) + np.sqrt(spread / total)
-    doubt = 2 * (terms + 16) * UNIT
-    return Fingerprint(n_rows, total, mean, spread, (n_rows + 16) * UNIT * total, doubt * size, doubt * total * size**2)
+    rounding_error = 2 * (terms + 16) * UNIT
+    return Fingerprint(
+        n_rows,
+        total,
+        mean,
+        spread,
+        (n_rows + 16) * UNIT * total,
+        rounding_error * size,
+        rounding_error * total * size**2,
+    )

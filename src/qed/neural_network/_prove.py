@@ -44,9 +44,9 @@ def fingerprint(X: Any, truth: Array, weight: Array | None) -> Fingerprint:
         total,
         mean,
         spread,
-        weight_doubt=(len(truth) + 16) * UNIT * total,
-        mean_doubt=rounding * np.sqrt(square),
-        spread_doubt=rounding * total * square,
+        weight_rounding=(len(truth) + 16) * UNIT * total,
+        mean_rounding=rounding * np.sqrt(square),
+        spread_rounding=rounding * total * square,
     )
 
 

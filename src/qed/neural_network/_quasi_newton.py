@@ -168,8 +168,8 @@ def _along(
         is_level = abs(reached - now) <= noise and there <= -(1 - 2 * DECREASE) * slope
         if not (reached <= now + DECREASE * length * slope or is_level):
             high = length
-            bend = reached - now - slope * length  # of the parabola through both values
-            wish = -0.5 * slope * length * length / bend if math.isfinite(bend) and bend > 0 else 0.0
+            curvature = reached - now - slope * length  # of the parabola through both values
+            wish = -0.5 * slope * length * length / curvature if math.isfinite(curvature) and curvature > 0 else 0.0
             inside = low + 0.1 * (high - low), low + 0.9 * (high - low)
             length = min(max(wish, inside[0]), inside[1])
         elif there < CURVATURE * slope:

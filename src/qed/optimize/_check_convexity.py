@@ -142,14 +142,14 @@ def _by_eigenvalues(evaluate: Evaluator, w: Vector) -> ConvexityReport:
     """Judge a quadratic by its smallest eigenvalue."""
     H = evaluate.curvature(w)
     eigenvalues, axes = np.linalg.eigh(0.5 * (H + H.T))
-    least, doubt = float(eigenvalues[0]), 4 * len(H) * UNIT * float(np.max(np.abs(eigenvalues)))
-    if least < -doubt:
+    least, rounding_error = float(eigenvalues[0]), 4 * len(H) * UNIT * float(np.max(np.abs(eigenvalues)))
+    if least < -rounding_error:
         words = f"refuted: the smallest eigenvalue of the quadratic is {least:.3g}"
         return ConvexityReport("refuted", {"eigenvalues": False}, words, (axes[:, 0],))
-    if least > doubt or doubt == 0:
-        words = f"proved: the smallest eigenvalue of the quadratic is {least:.3g}, more than its rounding {doubt:.1g}"
+    if least > rounding_error or rounding_error == 0:
+        words = f"proved: the smallest eigenvalue of the quadratic is {least:.3g}, more than its rounding {rounding_error:.1g}"
         return ConvexityReport("proved", {"eigenvalues": True}, words)
-    words = f"not refuted: the smallest eigenvalue of the quadratic is zero up to its rounding {doubt:.1g}"
+    words = f"not refuted: the smallest eigenvalue of the quadratic is zero up to its rounding {rounding_error:.1g}"
     return ConvexityReport("not refuted", {"eigenvalues": True}, words)
 
 

@@ -337,7 +337,7 @@ def _begin(program: Program, start: Any, who: str) -> Vector:
 
 def _barrier(g: Function, weight: float) -> Function:
     """Return ``-weight * log(-g)``."""
-    slope, bend = g.gradient, g.curvature
+    slope, second = g.gradient, g.curvature
 
     def value(w: Vector) -> float:
         inside = -float(g.value(w))
@@ -349,12 +349,12 @@ def _barrier(g: Function, weight: float) -> Function:
     def curvature(w: Vector) -> Vector:
         inside, a = -np.float64(g.value(w)), np.asarray(slope(w))  # type: ignore[misc]
         near: Vector = np.asarray(weight / inside**2 * np.outer(a, a), dtype=np.float64)
-        return near + weight / inside * np.asarray(bend(w))  # type: ignore[misc]
+        return near + weight / inside * np.asarray(second(w))  # type: ignore[misc]
 
     return Function(
         value,
         None if slope is None else gradient,
-        None if slope is None or bend is None else curvature,
+        None if slope is None or second is None else curvature,
         is_convex=g.is_convex,
         size=g.size,
         name="barrier",

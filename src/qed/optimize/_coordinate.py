@@ -181,18 +181,18 @@ def _sweep_split(evaluate: Evaluator, w: Vector, split: Split) -> Iterator[Itera
     """Yield the point after each sweep of proximal steps, exact along a coordinate of a quadratic; the gradient is kept up."""
     smooth = Evaluator(split.smooth, "coordinate_descent", ("gradient", "curvature"), evaluate.counts)
     H = smooth.curvature(w)
-    bend = np.diag(H)
+    curvature = np.diag(H)
     while True:
         g = smooth.gradient(w)
         trial = split.rest.prox(w - g, 1.0)
         yield Iterate(w.copy(), evaluate.value(w), length(w - trial), 1.0)
         before = w.copy()
         for j in range(w.size):
-            if bend[j] <= 0:
+            if curvature[j] <= 0:
                 continue
             moved = w.copy()
-            moved[j] -= g[j] / bend[j]
-            new = split.rest.prox(moved, 1.0 / float(bend[j]))[j]
+            moved[j] -= g[j] / curvature[j]
+            new = split.rest.prox(moved, 1.0 / float(curvature[j]))[j]
             if new != w[j]:
                 g = g + H[:, j] * (new - w[j])
                 w[j] = new

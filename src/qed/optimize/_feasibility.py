@@ -63,7 +63,7 @@ def total(parts: list[Function]) -> Function:
 
 def squared(g: Function, weight: float, only_above: bool, shift: float = 0.0) -> Function:
     """Return ``weight * (g + shift)**2``, of positive values alone if asked."""
-    slope, bend = g.gradient, g.curvature
+    slope, second = g.gradient, g.curvature
 
     def size(w: Vector) -> float:
         value = float(g.value(w)) + shift
@@ -77,13 +77,13 @@ def squared(g: Function, weight: float, only_above: bool, shift: float = 0.0) ->
         if only_above and value == 0.0:
             return np.zeros((w.size, w.size))
         a = np.asarray(slope(w))  # type: ignore[misc]
-        return np.asarray(2 * weight * (np.outer(a, a) + value * np.asarray(bend(w))))  # type: ignore[misc]
+        return np.asarray(2 * weight * (np.outer(a, a) + value * np.asarray(second(w))))  # type: ignore[misc]
 
     flat = g.is_quadratic and g.curvature_bound == 0
     return Function(
         lambda w: weight * size(w) ** 2,
         None if slope is None else gradient,
-        None if slope is None or bend is None else curvature,
+        None if slope is None or second is None else curvature,
         is_convex=flat or (only_above and g.is_convex),
         size=g.size,
         name="penalty",

@@ -287,7 +287,7 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
     b = np.broadcast_to(b, A.shape[:1])
     eigenvalues = np.linalg.eigvalsh(A)
     least, largest = float(eigenvalues[0]), float(np.max(np.abs(eigenvalues)))
-    doubt = 4 * len(A) * UNIT * largest
+    rounding_error = 4 * len(A) * UNIT * largest
 
     def gradient(w: Vector) -> Vector:
         return np.asarray(A @ w - b)
@@ -295,7 +295,7 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
     def bound(w: Vector) -> Bound:
         g = gradient(w)
         off = (len(A) + 4) * UNIT * float(np.linalg.norm(np.abs(A) @ np.abs(w) + np.abs(b)))  # rounding of the gradient
-        flat = least - doubt
+        flat = least - rounding_error
         squared = max(float(g @ np.linalg.solve(A, g)), 0.0) * (1.0 + 16 * len(A) * UNIT * largest / flat)
         return Bound(0.5 * (float(np.sqrt(squared)) + off / float(np.sqrt(flat))) ** 2)
 
@@ -303,11 +303,11 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
         lambda w: float(0.5 * w @ A @ w - b @ w + c),
         gradient,
         lambda _: A,
-        is_convex=least >= -doubt,
+        is_convex=least >= -rounding_error,
         is_quadratic=True,
         curvature_bound=largest,
-        convexity=least if least > doubt else 0.0,
-        bound=bound if least > doubt else None,
+        convexity=least if least > rounding_error else 0.0,
+        bound=bound if least > rounding_error else None,
         size=len(A),
         name="quadratic",
     )

@@ -189,20 +189,20 @@ def step_advice(function: Any, step: float, at: Any) -> str:
     return _words(step, largest_curvature(function, at))
 
 
-def _words(step: float, bend: float) -> str:
+def _words(step: float, curvature: float) -> str:
     """Compare a step with 2/L."""
-    if bend == 0.0:
+    if curvature == 0.0:
         return f"step {step:g} is stable: there is no curvature here"
-    most = 2.0 / bend
+    most = 2.0 / curvature
     if np.isclose(step, most, rtol=1e-9):
-        return f"step {step:g} equals 2/L for the largest curvature L = {bend:g}: the iterates oscillate without converging"
+        return f"step {step:g} equals 2/L for the largest curvature L = {curvature:g}: the iterates oscillate without converging"
     if step > most:
         return (
-            f"step {step:g} exceeds 2/L = {most:g} for the largest curvature L = {bend:g}: along that direction every step "
+            f"step {step:g} exceeds 2/L = {most:g} for the largest curvature L = {curvature:g}: along that direction every step "
             f"overshoots by more than the last. Take a step below {most:g}, such as {0.5 * most:g}"
         )
     return (
-        f"step {step:g} is stable: the largest curvature {bend:g} allows less than {most:g}, and {0.5 * most:g} always "
+        f"step {step:g} is stable: the largest curvature {curvature:g} allows less than {most:g}, and {0.5 * most:g} always "
         "lowers the value"
     )
 
@@ -216,9 +216,9 @@ def step_warning(function: Function, step: float) -> tuple[str, ...]:
 
 def _after(evaluate: Evaluator, w: Vector, step: float) -> str:
     """Return advice on a constant step that diverged from around w."""
-    bend = largest_curvature(evaluate.function, w)
-    if np.isfinite(bend) and step * bend >= 2.0:
-        return _words(step, bend)
+    curvature = largest_curvature(evaluate.function, w)
+    if np.isfinite(curvature) and step * curvature >= 2.0:
+        return _words(step, curvature)
     return f"step {step:g} is too long for this function. Take a shorter one, or step=Backtracking()"
 
 

@@ -232,9 +232,9 @@ class _Steps:
     @classmethod
     def of(cls, split: Split | None, step: Any) -> _Steps:
         assert split is not None  # noqa: S101  made by the callers
-        bend = split.smooth.curvature_bound
-        if step is None and 0 < bend < np.inf:
-            step = 1.0 / bend
+        bound = split.smooth.curvature_bound
+        if step is None and 0 < bound < np.inf:
+            step = 1.0 / bound
         return cls(split.smooth, split.rest, None if step is None else schedule_of(step))
 
 

@@ -256,7 +256,7 @@ def _first(data: _Data, x: Vector) -> _State:
 
 
 def _step(data: _Data, at: _State) -> _State | None:
-    """Take one step of Mehrotra's: look ahead along the straight way, then correct for its bend and keep off the walls."""
+    """Take one step of Mehrotra's: predict along the affine direction, then correct for its curvature and centre."""
     x, s, z, y = at
     r_d = data.P @ x + data.q + data.G.T @ z + data.A.T @ y
     r_g, r_a = data.G @ x + s - data.h, data.A @ x - data.b

@@ -1,4 +1,4 @@
-"""Search by chance: proposals around a point, with or without a temperature, and starts drawn anew."""
+"""Search by chance: proposals around a point, with or without a temperature, and starts drawn again."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PATIENCE = 500  # cycles in which moves must shorten
 REMEMBERED = 5  # cycles that an extrapolation looks back on
 UNIT = 2.0**-53
-NEAR = 1e-9  # a point this close to its projection, relative to its length, belongs to the set
+RELATIVE_TOLERANCE = 1e-9  # a point this close to its projection, relative to its length, belongs to the set
 
 
 def _vector(owner: str, v: Any, *like: Any) -> Vector:
@@ -66,7 +66,7 @@ class ConvexSet(ABC):
     def least_near(self, g: Any, w: Any) -> float:
         """Return a lower bound of ``g'w`` over the set that is tight where w minimises it; `least` where that is exact."""
 
-    def contains(self, w: Any, *, tol: float = NEAR) -> bool:
+    def contains(self, w: Any, *, tol: float = RELATIVE_TOLERANCE) -> bool:
         """Say whether a point belongs to the set, up to ``tol`` times its length."""
         w = np.asarray(w, dtype=np.float64)
         return bool(np.linalg.norm(w - self.project(w)) <= tol * (1.0 + np.linalg.norm(w)))

@@ -68,12 +68,12 @@ class _Quadratic:
     def __call__(self, t: int, w: Vector, value: float, g: Vector) -> Move | None:  # noqa: ARG002
         if self.H is None:
             self.H = self.evaluate.curvature(w)
-        bend, fall = float(g @ self.H @ g), float(g @ g)
+        curvature, fall = float(g @ self.H @ g), float(g @ g)
         if fall == 0.0:
             return None
-        if bend <= 0.0:
+        if curvature <= 0.0:
             return Move(w, value, 0.0, end=("diverged", "the function falls without bound along its gradient"))
-        step = fall / bend
+        step = fall / curvature
         new = w - step * g
         return Move(new, self.evaluate.value(new), step)
 

@@ -206,7 +206,7 @@ class RadialBasis(Transformer):
 
 
 class PiecewiseBasis(Transformer):
-    r"""Pieces between knots: steps, or hinges that bend at them.
+    r"""Pieces between knots: steps, or hinges whose slope changes at them.
 
     Objective
     ---------

@@ -1,4 +1,4 @@
-"""Columns bent by a power, so that they look as normal as they can."""
+"""Power transforms that make columns as normal as possible."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ENOUGH = 1e-12  # nats a row: far below what any number of rows can tell apart
 
 
 class PowerTransformer(Transformer, allow_nan=True):
-    r"""Columns bent by the power under which they look most normal.
+    r"""Power transforms (Box-Cox, Yeo-Johnson) that make columns most normal.
 
     Objective
     ---------
-    For each column the power that maximises the likelihood of a normal distribution of the bent entries:
+    For each column the power that maximises the likelihood of a normal distribution of the transformed entries:
 
     .. math:: \min_\lambda \; \tfrac12 \log \operatorname{var}_i \psi_\lambda(x_i) - \lambda \, \operatorname{mean}_i
        \operatorname{sign}(x_i) \log(1 + |x_i|), \quad
@@ -43,8 +43,8 @@ class PowerTransformer(Transformer, allow_nan=True):
 
     Notes
     -----
-    That the objective is convex follows from writing differences of bent entries as sums of exponentials in the power: see
-    `qed.preprocessing._power_likelihood`. Powers are kept where bent entries neither overflow nor fall together in rounding
+    That the objective is convex follows from writing differences of transformed entries as sums of exponentials in the power: see
+    `qed.preprocessing._power_likelihood`. Powers are kept where transformed entries neither overflow nor fall together in rounding
     (of numbers far from one, only a range of powers can tell them apart); the certificate is about that range. NaN is left out
     and stays NaN. Columns that do not vary are left as they are by Yeo and Johnson, and refused by Box and Cox.
 
@@ -77,7 +77,7 @@ class PowerTransformer(Transformer, allow_nan=True):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
-        """Find the powers and bend the same rows.
+        """Find the powers and transform the same rows.
 
         Parameters
         ----------
@@ -90,8 +90,8 @@ class PowerTransformer(Transformer, allow_nan=True):
             The rows, in the type of X.
         """
         table = self._learn(X, sample_weight)
-        bent = self._bent(table, table if self._may_write(table) else None)
-        return bent if self.scaler_ is None else self.scaler_.transform(bent, copy=False)
+        powered = self._powered(table, table if self._may_write(table) else None)
+        return powered if self.scaler_ is None else self.scaler_.transform(powered, copy=False)
 
     def _may_write(self, table: Array) -> bool:
         return not self.copy and bool(table.flags.writeable)
@@ -110,7 +110,7 @@ class PowerTransformer(Transformer, allow_nan=True):
         self.scaler_ = None
         if self.standardize:
             scaler = StandardScaler(copy=False).set_output(transform="default")
-            self.scaler_ = scaler.fit(self._bent(table), sample_weight=data.weight)
+            self.scaler_ = scaler.fit(self._powered(table), sample_weight=data.weight)
         return table
 
     def _column(self, column: Array, weight: Array | None, most: float, j: int) -> Enclosed:
@@ -134,15 +134,15 @@ class PowerTransformer(Transformer, allow_nan=True):
                 "The Box-Cox transformation can only be applied to strictly positive data. Use method='yeo-johnson'."
             )
 
-    def _bent(self, table: Array, out: Array | None = None) -> Array:
+    def _powered(self, table: Array, out: Array | None = None) -> Array:
         out = np.empty_like(table, subok=False) if out is None else out
-        bend = _box_cox if self.method == "box-cox" else _yeo_johnson
+        power_of = _box_cox if self.method == "box-cox" else _yeo_johnson
         for j, power in enumerate(self.lambdas_.tolist()):
-            out[:, j] = bend(np.ascontiguousarray(table[:, j], dtype=np.float64), power)
+            out[:, j] = power_of(np.ascontiguousarray(table[:, j], dtype=np.float64), power)
         return out
 
     def transform(self, X: Any) -> Any:
-        """Bend rows.
+        """Transform rows.
 
         Returns
         -------
@@ -151,16 +151,16 @@ class PowerTransformer(Transformer, allow_nan=True):
         """
         table = self._new_data(X)
         self._require_positive(table)
-        bent = self._bent(table, table if self._may_write(table) else None)
-        return bent if self.scaler_ is None else self.scaler_.transform(bent, copy=False)
+        powered = self._powered(table, table if self._may_write(table) else None)
+        return powered if self.scaler_ is None else self.scaler_.transform(powered, copy=False)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Bend rows back.
+        """Undo the transform.
 
         Parameters
         ----------
         X : array-like or frame of shape (n, p)
-            Bent rows.
+            Transformed rows.
 
         Returns
         -------
@@ -171,11 +171,11 @@ class PowerTransformer(Transformer, allow_nan=True):
         if self.scaler_ is not None:
             table = self.scaler_.inverse_transform(table, copy=True)
         out = np.empty_like(table, subok=False)
-        unbend = _box_cox_inverse if self.method == "box-cox" else _yeo_johnson_inverse
+        inverse = _box_cox_inverse if self.method == "box-cox" else _yeo_johnson_inverse
         for j, power in enumerate(self.lambdas_.tolist()):
             column = np.ascontiguousarray(table[:, j], dtype=np.float64)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                out[:, j] = unbend(column, power)
+                out[:, j] = inverse(column, power)
             if np.isnan(out[:, j]).any() and np.isnan(out[:, j][~np.isnan(column)]).any():
                 warnings.warn(
                     f"Some values in column {j} of the inverse-transformed data are NaN: no number has that image under the power"
@@ -223,7 +223,7 @@ def _yeo_johnson_inverse(z: Array, power: float) -> Array:
 def power_transform(
     X: Any, method: Literal["yeo-johnson", "box-cox"] = "yeo-johnson", *, standardize: bool = True, copy: bool = True
 ) -> Any:
-    """Bend columns by their best powers once, without a model to keep.
+    """Transform columns by their best powers once, without a model to keep.
 
     Parameters
     ----------
@@ -235,6 +235,6 @@ def power_transform(
     Returns
     -------
     ndarray
-        The bent table.
+        The transformed table.
     """
     return PowerTransformer(method, standardize=standardize, copy=copy).fit_transform(X)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-NEAR = 0.02  # in units of the spread: powers nearer to a logarithm than this are summed as series would be
+MIN_DIVIDED_POWER = 0.02  # in units of the spread: powers nearer to a logarithm than this are summed as series would be
 SURE = 1e-4  # half the width of an interval, in units of the spread: far above what rounding makes of a slope
 
 
@@ -74,14 +74,14 @@ class Column:
 
     def slope(self, power: float) -> float:
         """Return the slope of the objective."""
-        above, bent = _bent(self.upper, power, self.unit)
+        above, products = _transformed(self.upper, power, self.unit)
         if len(self.lower):
-            below, other = _bent(self.lower, 2 - power, self.unit)
-            above, bent = np.concatenate([above, -below]), np.concatenate([bent, other])
+            below, other = _transformed(self.lower, 2 - power, self.unit)
+            above, products = np.concatenate([above, -below]), np.concatenate([products, other])
         above -= self.mean(above)
-        bent *= above
+        products *= above
         above *= above
-        return self.mean(bent) / self.mean(above) - self.level
+        return self.mean(products) / self.mean(above) - self.level
 
     @cached_property
     def level(self) -> float:
@@ -98,10 +98,10 @@ class Column:
         return np.concatenate([self.upper, -self.lower]) if len(self.lower) else self.upper
 
 
-def _bent(logs: Array, power: float, unit: float) -> tuple[Array, Array]:
+def _transformed(logs: Array, power: float, unit: float) -> tuple[Array, Array]:
     """Return ``(exp(power logs) - 1) / power`` and its derivative by the power."""
     t = power * logs
-    if abs(power) > NEAR * unit:
+    if abs(power) > MIN_DIVIDED_POWER * unit:
         grown = np.exp(t)
         value = (grown - 1) / power
         grown *= logs

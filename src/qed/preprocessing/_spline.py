@@ -30,7 +30,7 @@ def _is_their_number(model: Any, number: int) -> str:
 
 
 class SplineTransformer(Transformer):
-    r"""Each column as a family of B-splines, between which a linear model can bend.
+    r"""Each column as a B-spline basis, with which a linear model is a smooth curve.
 
     Objective
     ---------

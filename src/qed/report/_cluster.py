@@ -26,7 +26,7 @@ MAP_ROWS = 800
 
 
 def cluster_report(found: Clustering, *, model_file: str = "model.qed", title: str = "") -> Report:
-    """Tell the story of a clustering.
+    """Write the report of a clustering.
 
     Parameters
     ----------
@@ -42,11 +42,12 @@ def cluster_report(found: Clustering, *, model_file: str = "model.qed", title: s
     Report
         Ready to be saved as one HTML file.
     """
-    story = found.model.sheet.story
-    k, used = len(found.groups), len(found.model.sheet.used)
+    fit_record = found.model.schema.fit_record
+    k, used = len(found.groups), len(found.model.schema.used)
     lead = (
-        f"{found.model.sheet.output.method[0].upper() + found.model.sheet.output.method[1:]}, from {used}"
-        f" column{'s' if used != 1 else ''} and {story.rows_used:,} rows of {short_source(story.source)}. {found.structure}"
+        f"{found.model.schema.output.method[0].upper() + found.model.schema.output.method[1:]}, from {used}"
+        f" column{'s' if used != 1 else ''} and {fit_record.rows_used:,} rows of {short_source(fit_record.source)}."
+        f" {found.structure}"
     )
     sections = (
         _answer(found),
@@ -59,7 +60,7 @@ def cluster_report(found: Clustering, *, model_file: str = "model.qed", title: s
         proof_section(found.model, found.checked, explanation=_explanation(found)),
     )
     return page_of(
-        found.model, title=title or f"{k} clusters of {short_source(story.source)}", lead=lead, sections=sections,
+        found.model, title=title or f"{k} clusters of {short_source(fit_record.source)}", lead=lead, sections=sections,
         model_file=model_file, function="cluster",
     )  # fmt: skip
 
@@ -69,7 +70,7 @@ def _names(found: Clustering) -> list[str]:
 
 
 def _answer(found: Clustering) -> Section:
-    scores = found.model.sheet.story.scores
+    scores = found.model.schema.fit_record.scores
     facts = (
         ("clusters", str(len(found.groups))),
         ("in the largest", percent(found.groups[0].n_rows / len(found.labels))),
@@ -129,7 +130,7 @@ def _map(found: Clustering) -> Section | None:
     if Z.shape[1] < 2:
         return None
     groups = found.labels[found.shown[:MAP_ROWS]]
-    seed = found.model.sheet.story.seed
+    seed = found.model.schema.fit_record.seed
     hovers = [
         f"row {row + 1:,}, cluster {group + 1}" for row, group in zip(found.shown[:MAP_ROWS], groups, strict=True)
     ]
@@ -200,7 +201,7 @@ def _examples(found: Clustering) -> Section:
 def _choice(found: Clustering) -> Section:
     """Say why there are so many clusters, and why this method."""
     choice, words, figures = found.choice, [], []
-    k = next(one.n_clusters for one in found.methods if one.title in found.model.sheet.output.method)
+    k = next(one.n_clusters for one in found.methods if one.title in found.model.schema.output.method)
     if choice is None:
         words.append(f"There are {k} clusters because you said so.")
     else:
@@ -269,7 +270,7 @@ def _separation(found: Clustering) -> Section:
 
 
 def _explanation(found: Clustering) -> str:
-    if "mixture" in found.model.sheet.output.method:
+    if "mixture" in found.model.schema.output.method:
         return "A mixture is fitted step by step, and better ones may exist. What is proven is that no step lowered the likelihood:"
     return (
         "Nobody can prove in reasonable time that no other clusters are tighter. What is proven is a bound on how much tighter the"

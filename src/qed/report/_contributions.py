@@ -46,7 +46,7 @@ def contributions_section(study: Study) -> Section | None:
         f" {found.certificate.background_rows} rows of the fit."
     )
     return Section(
-        TITLE, figures=_overview(found, study.sheet, "rows kept aside"), words=(_proven(found), f"{share} {CAUTION}")
+        TITLE, figures=_overview(found, study.schema, "rows kept aside"), words=(_proven(found), f"{share} {CAUTION}")
     )
 
 
@@ -67,21 +67,21 @@ def explanation_report(model: TableModel, found: Explanation, *, source: str = "
     Report
         Ready to be saved as one HTML file.
     """
-    sheet = model.sheet
+    schema = model.schema
     many = f"{len(found):,} row{'s' if len(found) != 1 else ''}" + (f" of {source}" if source else "")
     lead = (
-        f"{sheet.story.candidate[0].upper() + sheet.story.candidate[1:]}: {many}, compared with"
+        f"{schema.fit_record.candidate[0].upper() + schema.fit_record.candidate[1:]}: {many}, compared with"
         f" {found.certificate.background_rows} rows of {against or source or 'the same table'}. What is predicted on average,"
         " plus what each column contributes, is the prediction."
     )
-    first = tuple(_steps(found, sheet, row) for row in range(min(WATERFALLS, len(found))))
+    first = tuple(_steps(found, schema, row) for row in range(min(WATERFALLS, len(found))))
     sections = (
-        Section(TITLE, figures=_overview(found, sheet, "rows"), words=(CAUTION,)),
+        Section(TITLE, figures=_overview(found, schema, "rows"), words=(CAUTION,)),
         Section("Why these predictions?", figures=first),
         Section("What is proven?", words=(_proven(found),), facts=tuple(found.certificate.numbers().items())),
     )
     footer = f"Written by qed on {dt.datetime.now(dt.UTC).date().isoformat()}. One file, no scripts, nothing fetched."
-    return Report(f"Why is {sheet.target.name.replace('_', ' ')} predicted so?", lead, sections, footer)
+    return Report(f"Why is {schema.target.name.replace('_', ' ')} predicted so?", lead, sections, footer)
 
 
 def meaning(found: Explanation, target: TargetSchema, label: str = "") -> str:
@@ -114,12 +114,12 @@ def _one_output(found: Explanation) -> Explanation:
     return found.of_output(int(often.argmax()))
 
 
-def _overview(found: Explanation, sheet: TableSchema, rows: str) -> tuple[Figure, ...]:
+def _overview(found: Explanation, schema: TableSchema, rows: str) -> tuple[Figure, ...]:
     """Draw bars over all classes, and dots of one."""
     sizes = found.importance() if found.values.ndim == 2 else found.importance().mean(axis=1)
     order = np.argsort(-sizes, kind="stable")[:MOST_BARS]
     names = [found.feature_names[j] for j in order]
-    label = meaning(found, sheet.target, "a class" if found.values.ndim == 3 else "")
+    label = meaning(found, schema.target, "a class" if found.values.ndim == 3 else "")
     left = len(sizes) - len(order)
     more = f" The other {left} contribute less." if left else ""
     bars = Figure(
@@ -132,8 +132,8 @@ def _overview(found: Explanation, sheet: TableSchema, rows: str) -> tuple[Figure
     one = _one_output(found)
     dots = Figure(
         swarm(
-            names, one.values[:, order], _shades(one, sheet, order), _hovers(one, sheet, order),
-            label=f"contribution to {meaning(one, sheet.target)}",
+            names, one.values[:, order], _shades(one, schema, order), _hovers(one, schema, order),
+            label=f"contribution to {meaning(one, schema.target)}",
             description=f"Contributions of {len(names)} columns to {len(found)} predictions, a dot for each row",
         ),
         f"Each dot is one of {len(found):,} {rows}: to the right of the dashes the column raises the prediction. From blue for"
@@ -146,12 +146,12 @@ def _classes(found: Explanation) -> str:
     return "" if found.values.ndim == 2 else f" and {len(found.output_names)} classes"
 
 
-def _used(sheet: TableSchema) -> list[ColumnSchema]:
-    return [column for column in sheet.columns if column.is_used]
+def _used(schema: TableSchema) -> list[ColumnSchema]:
+    return [column for column in schema.columns if column.is_used]
 
 
-def _shades(found: Explanation, sheet: TableSchema, order: NDArray[np.int64]) -> NDArray[np.int64]:
-    columns = _used(sheet)
+def _shades(found: Explanation, schema: TableSchema, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    columns = _used(schema)
     made = np.full((len(found), len(order)), NO_SHADE)
     for at, j in enumerate(order):
         values = found.shown_values(int(j))
@@ -167,8 +167,8 @@ def _entries(found: Explanation, columns: Sequence[ColumnSchema], row: int) -> l
     return [f"{column.name} = {words}" if words else column.name for column, words in zip(columns, shown, strict=True)]
 
 
-def _hovers(found: Explanation, sheet: TableSchema, order: NDArray[np.int64]) -> list[list[str]]:
-    columns = _used(sheet)
+def _hovers(found: Explanation, schema: TableSchema, order: NDArray[np.int64]) -> list[list[str]]:
+    columns = _used(schema)
     lines = []
     for row in range(len(found)):
         entries = _entries(found, columns, row)
@@ -176,10 +176,10 @@ def _hovers(found: Explanation, sheet: TableSchema, order: NDArray[np.int64]) ->
     return lines
 
 
-def _steps(found: Explanation, sheet: TableSchema, row: int) -> Figure:
+def _steps(found: Explanation, schema: TableSchema, row: int) -> Figure:
     """Draw how one prediction comes about: of several classes, that of the most probable one."""
     one = found if found.values.ndim == 2 else found.of_output(int(found.predictions[row].argmax()))
-    columns, values = _used(sheet), one.values[row]
+    columns, values = _used(schema), one.values[row]
     entries = _entries(one, columns, row)
     order = np.argsort(-np.abs(values), kind="stable")
     shown = order if len(order) <= MOST_STEPS else order[: MOST_STEPS - 1]
@@ -187,7 +187,7 @@ def _steps(found: Explanation, sheet: TableSchema, row: int) -> Figure:
     if len(shown) < len(order):
         rest = order[len(shown) :]
         steps.append((f"{len(rest)} other columns", float(values[rest].sum())))
-    label = meaning(one, sheet.target)
+    label = meaning(one, schema.target)
     svg = waterfall(
         steps, float(one.base_value), label=label, description=f"Contributions to the prediction of row {row + 1}"
     )

@@ -37,7 +37,7 @@ PROOFS = {
 
 
 def detect_report(found: Detection, *, model_file: str = "model.qed", title: str = "") -> Report:
-    """Tell the story of a detection of anomalies.
+    """Write the report of a detection of anomalies.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ def detect_report(found: Detection, *, model_file: str = "model.qed", title: str
     Report
         Ready to be saved as one HTML file.
     """
-    sheet = found.model.sheet
-    used, method = len(sheet.used), sheet.output.method
+    schema = found.model.schema
+    used, method = len(schema.used), schema.output.method
     first = found.anomalies[0]
     lead = (
         f"{method[0].upper() + method[1:]}, from {used} column{'s' if used != 1 else ''} and {len(found.scores):,} rows of"
-        f" {short_source(sheet.story.source)}. {found.n_anomalous:,} rows lie above the threshold of the chosen false-alarm rate,"
-        f" {percent(sheet.output.rate)}. The most anomalous is row {first.row + 1:,}."
+        f" {short_source(schema.fit_record.source)}. {found.n_anomalous:,} rows lie above the threshold of the chosen"
+        f" false-alarm rate, {percent(schema.output.rate)}. The most anomalous is row {first.row + 1:,}."
     )
     sections = (
         _answer(found),
@@ -70,7 +70,7 @@ def detect_report(found: Detection, *, model_file: str = "model.qed", title: str
         proof_section(found.model, found.checked, explanation=PROOFS[method]),
     )
     return page_of(
-        found.model, title=title or f"Anomalies of {short_source(sheet.story.source)}", lead=lead, sections=sections,
+        found.model, title=title or f"Anomalies of {short_source(schema.fit_record.source)}", lead=lead, sections=sections,
         model_file=model_file, function="detect",
     )  # fmt: skip
 
@@ -102,8 +102,8 @@ def _typical(found: Detection, name: str) -> str:
 
 
 def _answer(found: Detection) -> Section:
-    output = found.model.sheet.output
-    area = found.model.sheet.story.scores["ROC area against artificial rows"]
+    output = found.model.schema.output
+    area = found.model.schema.fit_record.scores["ROC area against artificial rows"]
     facts = (
         ("anomalous rows", f"{found.n_anomalous:,}"),
         ("chosen false-alarm rate", percent(output.rate)),
@@ -114,11 +114,11 @@ def _answer(found: Detection) -> Section:
 
 
 def _which(found: Detection) -> tuple[Section, Section]:
-    threshold = found.model.sheet.output.threshold
+    threshold = found.model.schema.output.threshold
     svg = score_histogram(found.scores, threshold, description="Histogram of anomaly scores, with the threshold")
     words = (
         "Each row was scored by a model that had not seen it, so that no row hides itself. The threshold is the score that"
-        f" {percent(found.model.sheet.output.rate)} of such rows exceed. About as many new rows will exceed it with nothing wrong"
+        f" {percent(found.model.schema.output.rate)} of such rows exceed. About as many new rows will exceed it with nothing wrong"
         f" about them, and no more than {percent(found.bound)} (95\u202f% confidence), as long as they are like these. A row above"
         " it is unusual, and not necessarily an error: look at it."
     )
@@ -168,7 +168,7 @@ def _map(found: Detection) -> Section | None:
     """Draw the rows in the plane of the first principal components, anomalous ones marked."""
     from qed.decomposition import PCA  # noqa: PLC0415
 
-    is_above = found.scores > found.model.sheet.output.threshold
+    is_above = found.scores > found.model.schema.output.threshold
     shown = np.concatenate([np.flatnonzero(~is_above)[:MAP_ROWS], np.flatnonzero(is_above)[:MAP_ROWS]])
     rows = found.scored[shown]
     Z = np.asarray(found.model.pipeline.steps_[0][1].transform(found.data.X[rows]))

@@ -20,7 +20,7 @@ def effects_section(study: Study) -> Section | None:
     found = study.held_out.effects
     if not found:
         return None
-    target = study.sheet.target
+    target = study.schema.target
     low = min(float(one.answers.min()) for one in found)
     high = max(float(one.answers.max()) for one in found)
     room = 0.08 * (high - low) or 1.0
@@ -29,7 +29,7 @@ def effects_section(study: Study) -> Section | None:
     title = f"prediction{unit}" if target.task == "regression" else "probability"
     if target.task == "binary":
         title += f" of “{target.labels[1]}”"
-    units = {column.name: column.unit for column in study.sheet.columns}
+    units = {column.name: column.unit for column in study.schema.columns}
     figures = []
     for one in found[:MOST_EFFECTS]:
         classes = [str(target.labels[at]) for at in one.classes]

@@ -24,7 +24,7 @@ FAITHFUL, FAIR = 0.95, 0.85  # mean of trustworthiness and continuity
 
 
 def embed_report(found: TableEmbedding, *, model_file: str = "model.qed", title: str = "") -> Report:
-    """Tell the story of an embedding.
+    """Write the report of an embedding.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ def embed_report(found: TableEmbedding, *, model_file: str = "model.qed", title:
     Report
         Ready to be saved as one HTML file.
     """
-    sheet = found.model.sheet
-    used, method = len(sheet.used), sheet.output.method
+    schema = found.model.schema
+    used, method = len(schema.used), schema.output.method
     lead = (
         f"{method if method == 't-SNE' else method[0].upper() + method[1:]} of {len(found.points):,} rows of"
-        f" {short_source(sheet.story.source)}, from {used}"
+        f" {short_source(schema.fit_record.source)}, from {used}"
         f" columns: points that are near each other are rows that are alike. {_trust(found)}"
     )
     sections = (
@@ -55,8 +55,8 @@ def embed_report(found: TableEmbedding, *, model_file: str = "model.qed", title:
         proof_section(found.model, found.checked, explanation=_explanation(method)),
     )
     return page_of(
-        found.model, title=title or f"The rows of {short_source(sheet.story.source)} in the plane", lead=lead, sections=sections,
-        model_file=model_file, function="embed",
+        found.model, title=title or f"The rows of {short_source(schema.fit_record.source)} in two dimensions", lead=lead,
+        sections=sections, model_file=model_file, function="embed",
     )  # fmt: skip
 
 
@@ -98,11 +98,11 @@ def _map(found: TableEmbedding) -> Section:
     caption = (
         f"Coloured by {found.colours.name}, which the embedding does not see." if found.colours is not None else ""
     )
-    return Section("The rows in the plane", figures=(Figure(svg, caption),), words=tuple(words))
+    return Section("The rows in two dimensions", figures=(Figure(svg, caption),), words=tuple(words))
 
 
 def _is_linear(found: TableEmbedding) -> bool:
-    return found.model.sheet.output.method == "principal components"
+    return found.model.schema.output.method == "principal components"
 
 
 def _drawn(found: TableEmbedding, points: Any, rows: Any, labels: tuple[str, str], description: str) -> str:
@@ -157,7 +157,7 @@ def _plain_names(names: list[str], found: TableEmbedding) -> list[str]:
     """Put the names of columns for the places that a preparation knows, and categories for their codes."""
     from qed.study._encode import feature_names  # noqa: PLC0415
 
-    columns = found.model.sheet.columns
+    columns = found.model.schema.columns
     plain = feature_names(columns)
     by_name = {column.name: column for column in columns}
     out = []

@@ -31,7 +31,7 @@ def percent(share: float) -> str:
 
 def amount(study: Study, value: float) -> str:
     """Write a value of the target with its unit, money as people write it."""
-    unit = study.sheet.target.unit
+    unit = study.schema.target.unit
     if unit in ("$", "£", "¥", "₹"):
         return f"\u2212{unit}{said(-value)}" if value < 0 else f"{unit}{said(value)}"
     return f"{said(value)}\u202f{unit}" if unit else said(value)

@@ -41,7 +41,7 @@ def regression_report(
     verdicts: Sequence[Verdict] = (),
     footer: str = "",
 ) -> Report:
-    """Tell the story of a fitted linear regression.
+    """Write the report of a fitted linear regression.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """The story of a fit, ready to be shown.
+    """What there is to show of a fit.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from qed.report._study_figures import (
     reliability,
     whiskers,
 )
-from qed.study._judge import TOP
+from qed.study._judge import COST, TOP
 from qed.study._weights import weights
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ NEARLY_ZERO = 0.05  # of R²: the mean of some rows is not quite that of others
 def study_report(
     study: Study, *, model_file: str = "model.qed", title: str = "", costs: tuple[float, float] | None = None
 ) -> Report:
-    """Tell the story of a study.
+    """Write the report of a study.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def study_report(
     Report
         Ready to be saved as one HTML file.
     """
-    sheet = study.sheet
-    target, story = sheet.target, sheet.story
+    schema = study.schema
+    target, fit_record = schema.target, schema.fit_record
     named = _words(target.name.removesuffix(f"_{target.unit}"))
     verb = "How well can" if target.task == "regression" else "Can"
     sections = (
@@ -89,7 +89,7 @@ def study_report(
         making(study, model_file),
     )
     made = dt.datetime.now(dt.UTC).date().isoformat()
-    footer = f"Written by qed {story.versions.get('qed', '')} on {made}. One file, no scripts, nothing fetched."
+    footer = f"Written by qed {fit_record.versions.get('qed', '')} on {made}. One file, no scripts, nothing fetched."
     return Report(
         title or f"{verb} {named} be predicted?", _lead(study), tuple(s for s in sections if s is not None), footer
     )
@@ -105,33 +105,38 @@ def _words(name: str) -> str:
 
 
 def _lead(study: Study) -> str:
-    story, target = study.sheet.story, study.sheet.target
-    used = len(study.sheet.used)
-    source = story.source.replace("\\", "/").rsplit("/", 1)[-1]
+    fit_record, target = study.schema.fit_record, study.schema.target
+    used = len(study.schema.used)
+    source = fit_record.source.replace("\\", "/").rsplit("/", 1)[-1]
     if _is_constant(study):
         answer = "Not at all" if target.task == "regression" else "No"
-        from_what = f"{used} column{'s' if used != 1 else ''} and {story.rows_used:,} rows of {source}"
+        from_what = f"{used} column{'s' if used != 1 else ''} and {fit_record.rows_used:,} rows of {source}"
         return (
             f"{answer}: on rows it had not seen, no model was better than a constant by more than chance allows. {from_what} tell"
-            f" nothing about it that can be relied on, and the model is {story.candidate}."
+            f" nothing about it that can be relied on, and the model is {fit_record.candidate}."
         )
     head = (
-        f"{story.candidate[0].upper() + story.candidate[1:]}, from {used} column{'s' if used != 1 else ''} and"
-        f" {story.rows_fitted:,} rows of {source}. "
+        f"{fit_record.candidate[0].upper() + fit_record.candidate[1:]}, from {used} column{'s' if used != 1 else ''} and"
+        f" {fit_record.rows_fitted:,} rows of {source}. "
     )
     scores, base = study.held_out.scores, study.held_out.baseline
     if target.task == "regression" and "mean absolute error" in scores:
         mine, theirs = scores["mean absolute error"], base["mean absolute error"]
         return head + (
-            f"On {story.held_out:,} rows that were kept aside it is off by {amount(study, mine.value)} on average; always"
+            f"On {fit_record.held_out:,} rows that were kept aside it is off by {amount(study, mine.value)} on average; always"
             f" guessing the mean is off by {amount(study, theirs.value)}."
+        )
+    if COST in scores:
+        return head + (
+            f"On {fit_record.held_out:,} rows that were kept aside its mistakes cost {said(scores[COST].value)} a row; always"
+            f" naming the cheaper class costs {said(base[COST].value)}. It calls a row “{target.labels[1]}” from a probability of"
+            f" {said(target.threshold)} on, as the costs ask, and not where that is the likelier class."
         )
     if "accuracy" in scores:
         mine, theirs = scores["accuracy"], base["accuracy"]
         return head + (
-            f"On {story.held_out:,} rows that were kept aside it is right in {percent(mine.value)}; always naming the most"
+            f"On {fit_record.held_out:,} rows that were kept aside it is right in {percent(mine.value)}; always naming the most"
             f" frequent class is right in {percent(theirs.value)}."
-            + (f" It calls a row “{target.labels[1]}” where costs ask for it." if target.threshold != 0.5 else "")
         )
     return head
 
@@ -150,14 +155,15 @@ def _answer(study: Study) -> Section:
         if bound is not None and math.isfinite(bound.bound):
             facts.append(("holds for 90\u202f% of new rows, or more", f"±{amount(study, bound.bound)}"))
     elif "accuracy" in scores:
+        if COST in scores:
+            facts.append((f"cost a row; the cheaper class always: {said(base[COST].value)}", said(scores[COST].value)))
         if TOP in scores:
             facts.append(
                 ("of the rare class are in the tenth with the highest probability", percent(scores[TOP].value))
             )
-        facts += [
-            ("predicted right", percent(scores["accuracy"].value)),
-            ("a constant guess is right", percent(base["accuracy"].value)),
-        ]
+        facts.append(("predicted right", percent(scores["accuracy"].value)))
+        if COST not in scores:
+            facts.append(("a constant guess is right", percent(base["accuracy"].value)))
         if "ROC area" in scores:
             facts.append(("area under the ROC curve", f"{scores['ROC area'].value:.3f}"))
         facts.append((f"log loss; a constant: {said(base['log loss'].value)}", said(scores["log loss"].value)))
@@ -179,7 +185,7 @@ def _how_good(study: Study) -> Section:
         ),
     )
     figures = (*_first_figure(study), _score_figure(study))
-    return Section("How good is it?", figures=figures, words=study.sheet.story.notes, table=table)
+    return Section("How good is it?", figures=figures, words=study.schema.fit_record.notes, table=table)
 
 
 def _of_constant(name: str, value: float) -> str:
@@ -188,7 +194,7 @@ def _of_constant(name: str, value: float) -> str:
 
 def _score_figure(study: Study) -> Figure:
     """Draw the comparison: every family by its best candidate, and the constant."""
-    is_number = study.sheet.target.task == "regression"
+    is_number = study.schema.target.task == "regression"
     rows: list[Whisker] = []
     families: set[str] = set()
     latest = study.comparison.latest
@@ -203,7 +209,7 @@ def _score_figure(study: Study) -> Figure:
         if is_number:
             low, middle, high = (math.sqrt(max(0.0, one)) for one in (low, middle, high))
         rows.append((family, max(0.0, low), middle, high, 1 if entry.candidate is None else 0))
-    unit = f", {study.sheet.target.unit}" if is_number and study.sheet.target.unit else ""
+    unit = f", {study.schema.target.unit}" if is_number and study.schema.target.unit else ""
     label = f"root mean squared error{unit}" if is_number else "log loss"
     if not rows:
         return Figure("", "The comparison was interrupted before its first result.")
@@ -218,7 +224,7 @@ def _score_figure(study: Study) -> Figure:
 
 def _first_figure(study: Study) -> tuple[Figure, ...]:
     held = study.held_out
-    target = study.sheet.target
+    target = study.schema.target
     if held.shares is None:
         some = np.random.default_rng(0).permutation(len(held.actual))[:MOST_DOTS]
         band = held.bound.bound if held.bound is not None and math.isfinite(held.bound.bound) else None
@@ -247,7 +253,7 @@ def _first_figure(study: Study) -> tuple[Figure, ...]:
 
 
 def _how_sure(study: Study) -> Section | None:
-    held, target = study.held_out, study.sheet.target
+    held, target = study.held_out, study.schema.target
     if held.shares is None:
         residuals = held.actual - held.predicted
         unit = f", {target.unit}" if target.unit else ""
@@ -296,7 +302,7 @@ def _by_size(study: Study) -> list[Figure]:
             continue
         mean, half = float(errors.mean()), 1.96 * float(errors.std(ddof=1)) / math.sqrt(len(errors))
         rows.append((f"{said(float(low))} to {said(float(high))}", max(0.0, mean - half), mean, mean + half, 0))
-    unit = f", {study.sheet.target.unit}" if study.sheet.target.unit else ""
+    unit = f", {study.schema.target.unit}" if study.schema.target.unit else ""
     svg = whiskers(rows, label=f"mean absolute error{unit}", description="Errors by size of the prediction", rule=held.overall,
                    rule_name="all rows")  # fmt: skip
     return [
@@ -313,7 +319,7 @@ def _binary_figures(study: Study) -> list[Figure]:
     held = study.held_out
     assert held.shares is not None  # noqa: S101  (a class has probabilities)
     truth, share = held.actual.astype(int), held.shares[:, 1]
-    positive = str(study.sheet.target.labels[1])
+    positive = str(study.schema.target.labels[1])
     found = []
     if 0 < truth.sum() < len(truth):
         wrong, right, _ = roc_curve(truth, share)
@@ -360,7 +366,7 @@ def _reliability(said: Vector, happened: Vector, label: str) -> list[Figure]:
 
 def _what_matters(study: Study) -> Section:
     held = study.held_out
-    is_number = study.sheet.target.task == "regression"
+    is_number = study.schema.target.task == "regression"
     base = float(np.mean((held.actual - held.predicted) ** 2)) if is_number else 1.0
     shown = held.importances[:MOST_ROWS]
     rows: list[Whisker] = [
@@ -368,7 +374,7 @@ def _what_matters(study: Study) -> Section:
     ]
     label = "rise of the squared error, in multiples" if is_number else "rise of the log loss"
     strongest = shown[0].name if shown else ""
-    left_out = len(study.sheet.used) - len(held.importances)
+    left_out = len(study.schema.used) - len(held.importances)
     short = (
         f" There was no time to shuffle {left_out:,} further columns, which move least with the prediction."
         if left_out
@@ -394,7 +400,7 @@ def _what_matters(study: Study) -> Section:
         if figures and study.held_out.effects:
             figures = [replace(figures[0], caption=figures[0].caption + told)]
         return Section("Which columns matter?", figures=tuple(figures))
-    labels = [str(one) for one in study.sheet.target.labels]
+    labels = [str(one) for one in study.schema.target.labels]
     if len(found[0][1]) == 1:
         top = [
             (name, values[0], values[0], values[0], 0 if values[0] > 0 else 1)
@@ -403,7 +409,7 @@ def _what_matters(study: Study) -> Section:
         ]
         if top:
             bars = [(name, min(0.0, value), value, max(0.0, value), group) for name, value, _, _, group in top]
-            unit = f", {study.sheet.target.unit}" if study.sheet.target.unit else ""
+            unit = f", {study.schema.target.unit}" if study.schema.target.unit else ""
             meaning = f"on the prediction{unit}" if is_number else f"on the log-odds of “{labels[1]}”"
             if study.model.pipeline.steps_[-1][1].__class__.__name__ == "PoissonRegressor":
                 meaning = "on the logarithm of the prediction"
@@ -428,8 +434,8 @@ def _where_it_fails(study: Study) -> Section | None:
     held = study.held_out
     if not held.groups:
         return None
-    is_number = study.sheet.target.task == "regression"
-    unit = f", {study.sheet.target.unit}" if is_number and study.sheet.target.unit else ""
+    is_number = study.schema.target.task == "regression"
+    unit = f", {study.schema.target.unit}" if is_number and study.schema.target.unit else ""
     rows: list[Whisker] = [
         (
             f"{one.column}\n{one.label}",
@@ -478,7 +484,7 @@ def _largest_errors(study: Study) -> Table:
 
 def _most_surprising(study: Study) -> Table | None:
     """List the rows whose true class was given the least probability."""
-    held, labels = study.held_out, study.sheet.target.labels
+    held, labels = study.held_out, study.schema.target.labels
     if held.shares is None:
         return None
     truth = held.actual.astype(int)

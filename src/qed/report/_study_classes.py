@@ -20,7 +20,7 @@ APART = 0.9  # of the area in common: a column whose curves overlap more shows n
 
 def threshold_choice(study: Study, costs: tuple[float, float] | None) -> Section | None:
     """Show what thresholds on the probability of the second of two classes find and cost on the rows kept aside."""
-    held, target = study.held_out, study.sheet.target
+    held, target = study.held_out, study.schema.target
     if held.shares is None or target.task != "binary" or not 0 < np.mean(held.actual) < 1:
         return None
     alarm, missed = costs or (1.0, 1.0)
@@ -76,7 +76,7 @@ def _average_precision(truth: np.ndarray, share: np.ndarray) -> float:
 
 def class_by_class(study: Study) -> Section | None:
     """List precision and recall of each of several classes, those that are missed most first."""
-    held, target = study.held_out, study.sheet.target
+    held, target = study.held_out, study.schema.target
     if held.shares is None or target.task != "multiclass":
         return None
     rows = []
@@ -102,8 +102,8 @@ def class_by_class(study: Study) -> Section | None:
 
 def class_densities(study: Study) -> Section | None:
     """Draw how the columns that matter most are spread in each class, where that shows a difference."""
-    labels = [str(label) for label in study.sheet.target.labels]
-    units = {column.name: column.unit for column in study.sheet.columns}
+    labels = [str(label) for label in study.schema.target.labels]
+    units = {column.name: column.unit for column in study.schema.columns}
     figures = []
     for one in study.held_out.densities:
         if one.overlap > APART:

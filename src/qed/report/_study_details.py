@@ -20,7 +20,7 @@ MOST_LISTED = 20  # lines that people read
 
 def tried(study: Study) -> Section:
     """List every candidate with its error."""
-    is_number = study.sheet.target.task == "regression"
+    is_number = study.schema.target.task == "regression"
     rows = []
     latest = study.comparison.latest
     for entry in [*latest[:MOST_LISTED], *study.comparison.baselines]:
@@ -62,10 +62,10 @@ def _behind(entry: Entry) -> str:
 
 def columns(study: Study) -> Section:
     """List every column with what it is taken for, and why; the target besides."""
-    target = study.sheet.target
+    target = study.schema.target
     words = (f"{target.name} is the target: {target.task}, because it holds {target.reason}."
              if target.reason != "you said so" else f"{target.name} is the target: {target.task}, as you said.",)  # fmt: skip
-    return list_columns(study.sheet.columns, words)
+    return list_columns(study.schema.columns, words)
 
 
 def list_columns(found: tuple[ColumnSchema, ...], words: tuple[str, ...] = ()) -> Section:
@@ -81,27 +81,27 @@ def list_columns(found: tuple[ColumnSchema, ...], words: tuple[str, ...] = ()) -
 
 def making(study: Study, model_file: str) -> Section:
     """Say where the model comes from, and how to make, check and use it."""
-    story = study.sheet.story
+    fit_record = study.schema.fit_record
     own = (
-        ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
-        ("kept aside", (f"{story.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one has"
-                       " then learnt from them as well")),
+        ("rows", f"{fit_record.rows_read:,} read, {fit_record.rows_used:,} with a target, {fit_record.rows_fitted:,} fitted"),
+        ("kept aside", (f"{fit_record.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one"
+                       " has then learnt from them as well")),
     )  # fmt: skip
-    return origin(story, model_file, own, "fit")
+    return origin(fit_record, model_file, own, "fit")
 
 
-def origin(story: FitRecord, model_file: str, own: tuple[tuple[str, str], ...], function: str) -> Section:
+def origin(fit_record: FitRecord, model_file: str, own: tuple[tuple[str, str], ...], function: str) -> Section:
     """Say where a model comes from: its data, what the command has to say itself, versions, and what to type next."""
-    versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
+    versions = ", ".join(f"{name} {version}" for name, version in fit_record.versions.items())
     facts = (
-        ("data", story.source),
-        ("SHA-256 of the data", story.digest or "no single file"),
+        ("data", fit_record.source),
+        ("SHA-256 of the data", fit_record.digest or "no single file"),
         *own,
-        ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
-        ("seed", str(story.seed)),
+        ("time", f"{fit_record.seconds:.1f} s of {fit_record.budget:g} s"),
+        ("seed", str(fit_record.seed)),
         ("versions", versions),
-        ("made by", story.command or f"qed.study.{function}, from Python"),
-        ("check it", f"qed verify {model_file} {story.source}"),
+        ("made by", fit_record.command or f"qed.study.{function}, from Python"),
+        ("check it", f"qed verify {model_file} {fit_record.source}"),
         ("use it", f"qed predict {model_file} new-rows.csv"),
     )
     return Section("How it was made, and how to make it again", facts=facts)

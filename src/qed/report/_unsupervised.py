@@ -81,15 +81,15 @@ def page_of(
     function: str,
 ) -> Report:
     """Put the page together: its own sections, then notes, columns and origin, as on the page of `qed fit`."""
-    story = model.sheet.story
-    own: tuple[Any, ...] = (("rows", f"{story.rows_read:,} read, {story.rows_fitted:,} fitted"),)
-    notes = Section("What was noticed", words=story.notes) if story.notes else None
+    fit_record = model.schema.fit_record
+    own: tuple[Any, ...] = (("rows", f"{fit_record.rows_read:,} read, {fit_record.rows_fitted:,} fitted"),)
+    notes = Section("What was noticed", words=fit_record.notes) if fit_record.notes else None
     every = (
         *sections,
         notes,
-        list_columns(model.sheet.columns, (PREPARATION,)),
-        origin(story, model_file, own, function),
+        list_columns(model.schema.columns, (PREPARATION,)),
+        origin(fit_record, model_file, own, function),
     )
     made = dt.datetime.now(dt.UTC).date().isoformat()
-    footer = f"Written by qed {story.versions.get('qed', '')} on {made}. One file, no scripts, nothing fetched."
+    footer = f"Written by qed {fit_record.versions.get('qed', '')} on {made}. One file, no scripts, nothing fetched."
     return Report(title, lead, tuple(one for one in every if one is not None), footer)

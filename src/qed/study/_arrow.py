@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core import InvalidData
 from qed.study._number_formats import DAY
-from qed.study._raw import FEW, GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_text, of_words
+from qed.study._raw import GAPS, LONGEST_ENTRY, LOOKED_AT, MAX_LISTED_VALUES, RawColumn, of_text, of_words
 
 Array = np.ndarray[Any, Any]
 
@@ -104,10 +104,10 @@ def _of_text(name: str, column: Any) -> RawColumn:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    if len(column) <= FEW:  # what Arrow does to start costs more than the few entries
+    if len(column) <= MAX_LISTED_VALUES:  # what Arrow does to start costs more than the few entries
         _require_short(name, column)
         return of_text(name, column.to_pylist())
-    if pc.count_distinct(column.slice(0, LOOKED_AT)).as_py() <= FEW:
+    if pc.count_distinct(column.slice(0, LOOKED_AT)).as_py() <= MAX_LISTED_VALUES:
         return _of_dictionary(name, column.dictionary_encode())  # what is done with words is then done once for each
     _require_short(name, column)
     plain = pc.utf8_trim_whitespace(column)

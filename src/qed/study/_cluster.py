@@ -146,7 +146,7 @@ class Clustering:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{group.n_rows:,}" for group in self.groups)
-        return f"<qed clusters: {self.model.sheet.output.method}; {sizes} rows>"
+        return f"<qed clusters: {self.model.schema.output.method}; {sizes} rows>"
 
 
 def cluster(

@@ -10,7 +10,7 @@ import numpy as np
 
 from qed.core import InvalidParameter
 from qed.study._number_formats import SIGNS, numbers_of
-from qed.study._raw import FEW, RawColumn, text_of
+from qed.study._raw import MAX_LISTED_VALUES, RawColumn, text_of
 from qed.study._schema import ColumnSchema, words_array
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ FEWEST_TEXT_WORDS = 40  # that are looked for even where there are many rows
 TEXT_CELLS = 40_000_000  # numbers that the words of one text column may take: 320 MB
 MANY_LEVELS = 25  # beyond, single levels are too rare for a coefficient of their own
 ROWS_OF_A_LEVEL = 4  # on average, below which the mean of a level is noise
-LARGEST = 1e60  # errors are squared, and spreads of squares again
+MAX_MAGNITUDE = 1e60  # errors are squared, and spreads of squares again
 _TOKEN = re.compile(r"[^\W\d_]{3,30}")
 MOST_LEVELS = 50  # words that can stand for a target; of more, repeated rows alone may match
 
@@ -144,7 +144,7 @@ def _range(column: RawColumn) -> tuple[float, float]:
 
 def is_beyond_squares(low: float, high: float) -> bool:
     """Say whether sums of squares of such numbers overflow, or vanish."""
-    return max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST
+    return max(abs(low), abs(high)) > MAX_MAGNITUDE or 0 < high - low < 1 / MAX_MAGNITUDE
 
 
 def sign_of(form: str) -> str:
@@ -233,7 +233,9 @@ def _seen_number(column: RawColumn, present: int, distinct: int) -> tuple[str, s
         return "identifier", "a different number in every row"
     if whole and _CODES.search(column.name) and distinct <= max(20, present // 20):
         return "code", f"whole numbers under the name of a code, {distinct} different"
-    many = f"{distinct:,}" if distinct <= FEW else f"over {FEW:,}"  # of long columns the number is a lower bound
+    many = (
+        f"{distinct:,}" if distinct <= MAX_LISTED_VALUES else f"over {MAX_LISTED_VALUES:,}"
+    )  # of long columns the number is a lower bound
     return "number", f"{'whole numbers' if whole else 'numbers'}, {many} different"
 
 

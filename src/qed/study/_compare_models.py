@@ -73,7 +73,7 @@ def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
     Versus
         The paired difference, with an interval over rows.
     """
-    one, two = first.sheet.target, second.sheet.target
+    one, two = first.schema.target, second.schema.target
     if one.name != two.name or one.task != two.task:
         raise InvalidData(
             f"The first model predicts {one.name!r} ({one.task}), the second {two.name!r} ({two.task}): there is nothing to"
@@ -84,11 +84,11 @@ def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
     table = read_table(data)
     losses = []
     for model in (first, second):
-        rows, y = usable_rows(table, model.sheet)
-        unseen = Unseen(model.sheet.columns)
-        X = encode(rows, model.sheet.columns, unseen)
+        rows, y = usable_rows(table, model.schema)
+        unseen = Unseen(model.schema.columns)
+        X = encode(rows, model.schema.columns, unseen)
         with sound_parts():
-            found = row_losses(model.pipeline, X, y, model.sheet.target)
+            found = row_losses(model.pipeline, X, y, model.schema.target)
         # absolute errors are in the unit of the target and less at the mercy of a few rows
         losses.append((np.sqrt(found) if one.task == "regression" else found, unseen.notices()))
     (a, notes_a), (b, notes_b) = losses
@@ -100,7 +100,7 @@ def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
     digest = table.digest or digest_of(data)
     notes = [f"Model {at}: {note}" for at, noted in ((1, notes_a), (2, notes_b)) for note in noted]
     for at, model in ((1, first), (2, second)):
-        if digest and digest == model.sheet.story.digest:
+        if digest and digest == model.schema.fit_record.digest:
             notes.append(
                 f"Model {at} was fitted on these very rows, which flatters it. Compare on rows that neither has seen."
             )

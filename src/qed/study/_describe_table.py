@@ -47,14 +47,14 @@ def require_used(columns: Sequence[ColumnSchema], *, purpose: str) -> None:
     )
 
 
-def doubts(raw: RawTable, drop: Sequence[str]) -> list[str]:
+def ambiguities(raw: RawTable, drop: Sequence[str]) -> list[str]:
     """Say what was read in one of two ways, and how to have it the other way."""
     other = {"month first": "day-first", "decimal point": "decimal-comma"}
     return [
-        f"Column {one.name!r}: {one.doubt}. If that is wrong, say --types"
+        f"Column {one.name!r}: {one.ambiguity}. If that is wrong, say --types"
         f" {shlex.quote(one.name + '=' + other[one.form.split('; ')[-1]])}."
         for one in raw.columns
-        if one.doubt and one.name not in drop
+        if one.ambiguity and one.name not in drop
     ]
 
 

@@ -165,13 +165,13 @@ class Detection:
         scores, n = self.scores[order], len(self.scores)
         return {
             "row": self.scored[order] + 1,
-            "anomaly": scores > self.model.sheet.output.threshold,
+            "anomaly": scores > self.model.schema.output.threshold,
             "score": scores,
             "p_value": p_values(scores, np.sort(scores)) - 1 / (n + 1),  # the row is among the scores
         }
 
     def __repr__(self) -> str:
-        return f"<qed anomalies: {self.model.sheet.output.method}; {self.n_anomalous:,} of {len(self.scores):,} rows>"
+        return f"<qed anomalies: {self.model.schema.output.method}; {self.n_anomalous:,} of {len(self.scores):,} rows>"
 
 
 def detect(

@@ -118,7 +118,7 @@ class TableEmbedding:
         return {"row": self.embedded[order] + 1, AXES[0]: places[:, 0], AXES[1]: places[:, 1]}
 
     def __repr__(self) -> str:
-        method = self.model.sheet.output.method
+        method = self.model.schema.output.method
         return f"<qed embedding: {method}; {len(self.points):,} rows, trustworthiness {self.trustworthiness:.3f}>"
 
 

@@ -48,6 +48,7 @@ MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
 SHUFFLE_SHARE = 0.05  # of the budget, for the importance of columns
 TRIAL_SHARE = 0.45  # of the time for two fits, the second of which has the rows kept aside besides
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
+LISTED = 6  # candidates that a notebook shows
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,24 +76,28 @@ class Study:
     winner: Entry
 
     @property
-    def sheet(self) -> TableSchema:
-        """Columns, target and story."""
-        return self.model.sheet
+    def schema(self) -> TableSchema:
+        """Columns, target, and how the model was made."""
+        return self.model.schema
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name} {score.value:.4g}" for name, score in self.held_out.scores.items())
         tried = len(self.comparison.latest)
-        return f"<qed study of {self.sheet.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
+        return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
 
     def _repr_html_(self) -> str:
-        from qed.study._model import as_table  # noqa: PLC0415  (notebooks only)
+        from qed.study._model import as_table, html_table  # noqa: PLC0415  (notebooks only)
 
-        return as_table(self.sheet)
+        first = [*self.comparison.latest[:LISTED], *self.comparison.baselines]
+        rows = [(one.title, f"{one.loss:.4g}", f"± {1.96 * one.error:.2g}", f"{one.n_rows:,}") for one in first]
+        loss = "squared error" if self.schema.target.task == "regression" else "log loss"
+        board = html_table(rows, ("tried, best first", loss, "95 %", "rows"))
+        return as_table(self.schema, self.held_out.scores) + board
 
     @property
     def is_interrupted(self) -> bool:
         """Whether Ctrl-C ended the comparison early."""
-        return self.sheet.story.is_interrupted
+        return self.schema.fit_record.is_interrupted
 
 
 def fit(
@@ -173,10 +178,11 @@ def _studied(
         raw = read_table(table, clock=clock)
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
-    sheet, rows, y = understood(raw, target, task, types, drop, seed, digest, command, clock)
-    sheet = with_costs(sheet, costs)
-    X = encode(rows, sheet.columns)
-    work = _Work(X, y, rows, sheet, clock, seed, prefer)
+    schema, rows, y = understood(raw, target, task, types, drop, seed, digest, command, clock)
+    schema = with_costs(schema, costs)
+    X = encode(rows, schema.columns)
+    work = _Work(X, y, rows, schema, clock, seed, prefer)
+    work.costs = costs if schema.target.task == "binary" else None
     work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
@@ -186,9 +192,10 @@ class _Work:
     """One study on its way."""
 
     def __init__(
-        self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, prefer: str
+        self, X: Array, y: Array, rows: RawTable, schema: TableSchema, clock: Clock, seed: int, prefer: str
     ) -> None:
-        self.X, self.y, self.sheet, self.clock, self.seed, self.prefer = X, y, sheet, clock, seed, prefer
+        self.X, self.y, self.schema, self.clock, self.seed, self.prefer = X, y, schema, clock, seed, prefer
+        self.costs: tuple[float, float] | None = None
         self.places = np.arange(len(y))  # of the rows in the table that was read
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
@@ -196,20 +203,20 @@ class _Work:
                 f"Reading the table took {clock.spent:.1f} s of {clock.budget:g} s, so that one model was fitted and nothing"
                 " compared. Give it more time with --budget."
             )
-        self.options = candidates(sheet.target, sheet.columns, y)
+        self.options = candidates(schema.target, schema.columns, y)
         n = len(y)
-        self.most = most_categories(sheet.columns, n)
+        self.most = most_categories(schema.columns, n)
         self.order = shuffled(X, y, seed)
-        found = twins_of(X, y, sheet.columns, is_number=sheet.target.task == "regression")
+        found = twins_of(X, y, schema.columns, is_number=schema.target.task == "regression")
         self.twins: Array | None = None if found is None else found[0]
         self.copies = 0 if found is None else found[1]
         self.held = self._kept_aside()
         self.train = self.order[~self.held]
         self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: checking and writing, and judging before. A guess, on the safe side.
-        width = prepared_width(sheet.columns, self.most, form="splines")
+        width = prepared_width(schema.columns, self.most, form="splines")
         room = max(0.0, clock.left)
-        self.writing = min(0.2 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        self.writing = min(0.2 * room, 0.6 + 0.01 * len(schema.used) + 1.5e-8 * n * width)
         check = SECONDS_TO_CHECK * n * width + 2 * SECONDS_TO_CHECK_TREES * n
         if check < 0.2 * room:
             self.writing += check
@@ -217,7 +224,7 @@ class _Work:
 
     def _kept_aside(self) -> Array:
         """Mark rows, in their shuffled order, to judge by: copies of one row are all among them or none."""
-        y, target = self.y[self.order], self.sheet.target
+        y, target = self.y[self.order], self.schema.target
         held = _held(y, target)
         if self.twins is None:
             return held
@@ -234,14 +241,14 @@ class _Work:
 
     def done(self) -> Study:
         try:
-            data = Rows(self.X, self.y, self.sheet.columns, self.sheet.target, self.most, self.twins)
+            data = Rows(self.X, self.y, self.schema.columns, self.schema.target, self.most, self.twins)
             compare(data, self.train, self.options, self.clock, reserve=self.reserve, seed=self.seed, into=self.found)
         except KeyboardInterrupt:
             self._interrupt()
         winner = self._winner()
         candidate = winner.candidate
         assert candidate is not None  # noqa: S101  (constants are no candidates)
-        limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
+        limit = min(len(self.y), row_limit(candidate, self.schema.columns, self.most))
         trial = min(
             len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, TRIAL_SHARE, self.reserve)
         )
@@ -256,8 +263,8 @@ class _Work:
         except KeyboardInterrupt:
             self._interrupt()
             checked = None
-        sheet = self._told(winner, held_out, len(rows), trial)
-        return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
+        schema = self._told(winner, held_out, len(rows), trial)
+        return Study(TableModel(model, schema), self.found, held_out, checked, winner)
 
     def _or_quickly(self, work: Callable[[Candidate, int], T], candidate: Candidate, rows: int) -> tuple[T, int]:
         """Do something on so many rows; after Ctrl-C on few, so that there is a model all the same. A second Ctrl-C ends all."""
@@ -289,7 +296,7 @@ class _Work:
         if self.found.entries:
             best, base = self.found.chosen(self.prefer), self.found.baselines
             if base and best.is_no_better_than_a_constant:
-                return replace(base[0], candidate=constant(self.sheet.target))
+                return replace(base[0], candidate=constant(self.schema.target))
             return best
         if not self.found.is_interrupted:
             reasons = " ".join(self.found.notes[:2])
@@ -298,11 +305,11 @@ class _Work:
         return Entry(first.title, first, float("nan"), float("nan"), min(len(self.y), AFTER_INTERRUPT), 0, 0.0)
 
     def _pipeline(self, candidate: Candidate, rows: Array) -> Any:
-        return pipeline(candidate, self.sheet.columns, self.sheet.target, self.y[rows], self.most)
+        return pipeline(candidate, self.schema.columns, self.schema.target, self.y[rows], self.most)
 
     def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, Any, float]:
         """Fit without the rows kept aside and judge on them; also return the model and how long its fit took."""
-        target = self.sheet.target
+        target = self.schema.target
         with Progress("judging") as progress:
             rows = self.train[:trial]
             begin = self.clock.now()
@@ -318,9 +325,10 @@ class _Work:
             most = min(5.0, SHUFFLE_SHARE * self.clock.budget, self.clock.left / 3)
             seconds = 0.3 if self.found.is_interrupted else max(0.3, most)
             found = judge(
-                model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.held_rows,
+                model, self.X[held], self.y[held], constant, self.schema.columns, target, self.held_rows,
                 clock=self.clock.part(seconds), seed=self.seed,
             )  # fmt: skip
+            found = found if self.costs is None else found.with_costs(*self.costs)
             shared = None if candidate.is_constant else self._contributions(model, held, rows)
             progress.step(message=f"on {len(held):,} rows that were kept aside")
         return replace(found, rows=self.places[held], contributions=shared), model, spent
@@ -331,9 +339,9 @@ class _Work:
             return Contributions(None, "Ctrl-C came")
         seconds = min(max(1.0, SHARE * self.clock.budget), self.clock.left / 4)
         X, background = self.X[held], self.X[rows[:BACKGROUND]]  # in random order already
-        sheet = self.sheet
+        schema = self.schema
         clock = self.clock.part(seconds)
-        return contributions(model, X, background, sheet.columns, sheet.target, clock=clock, seed=self.seed)
+        return contributions(model, X, background, schema.columns, schema.target, clock=clock, seed=self.seed)
 
     def _fitted(self, candidate: Candidate, final: int) -> Any:
         with Progress("fitting") as progress:
@@ -350,7 +358,7 @@ class _Work:
     def _checked(self, model: Any, rows: Array, candidate: Candidate) -> Checked | None:
         fitted = len(rows)
         parts = [part for part, _ in candidate.parts] or [candidate]
-        size = fitted * sum(prepared_width(self.sheet.columns, self.most, form=one.preparation) for one in parts)
+        size = fitted * sum(prepared_width(self.schema.columns, self.most, form=one.preparation) for one in parts)
         trees = fitted * sum(one.is_of_trees for one in parts)
         seconds = SECONDS_TO_CHECK * size + SECONDS_TO_CHECK_TREES * trees + 0.5
         if size > MOST_CHECKED or self.clock.left < seconds or self.found.is_interrupted:
@@ -369,29 +377,29 @@ class _Work:
         return found
 
     def _told(self, winner: Entry, held_out: HeldOut, fitted: int, trial: int) -> TableSchema:
-        story = self.sheet.story
-        notes = [*story.notes, *self.found.notes]
+        fit_record = self.schema.fit_record
+        notes = [*fit_record.notes, *self.found.notes]
         if fitted < len(self.y):
-            limit = row_limit(winner.candidate, self.sheet.columns, self.most) if winner.candidate else fitted
+            limit = row_limit(winner.candidate, self.schema.columns, self.most) if winner.candidate else fitted
             why = "memory allows no more" if fitted == limit else "the time allows no more"
             why = "Ctrl-C came" if self.found.is_interrupted else why
             notes.append(f"The model was fitted on {fitted:,} of {len(self.y):,} rows: {why}.")
         if trial < min(fitted, len(self.train)):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
-        notes += of_few(held_out, self.sheet.target.labels, float(np.mean(self.y)))
+        notes += of_few(held_out, self.schema.target.labels, float(np.mean(self.y)))
         notes += of_leaks(held_out)
         if self.copies:
             notes.append(of_copies(self.copies, are_together=self.twins is not None))
         if winner.candidate is not None and winner.candidate.is_constant:
             notes.append(
                 f"No candidate was better than a constant, on rows it had not seen, by more than chance allows: these columns tell"
-                f" nothing about {self.sheet.target.name!r} that can be relied on. The model is that constant."
+                f" nothing about {self.schema.target.name!r} that can be relied on. The model is that constant."
             )
         scores = {name: float(score.value) for name, score in held_out.scores.items()}
         if held_out.bound is not None and np.isfinite(held_out.bound.bound):
             scores[BOUND] = float(held_out.bound.bound)
         new = replace(
-            story,
+            fit_record,
             rows_fitted=fitted,
             held_out=int(self.held.sum()),
             seconds=self.clock.spent,
@@ -400,7 +408,7 @@ class _Work:
             notes=tuple(notes),
             is_interrupted=self.found.is_interrupted,
         )
-        return replace(self.sheet, story=new)
+        return replace(self.schema, fit_record=new)
 
 
 def _held(y: Array, target: TargetSchema) -> Array:

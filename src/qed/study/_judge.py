@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,8 @@ ALWAYS_SHUFFLED = 30  # columns: with few rows they take a moment, and people wa
 MOST_EFFECTS = 6
 RARE = 0.1  # share of a class below which accuracy says little, and it is worth knowing whom to look at first
 TOP = "found in the top tenth"
+COST = "cost a row"
+FEWEST_SCORED = 3  # rows that an interval can be made of
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,16 @@ class HeldOut:
     contributions: Contributions | None = None
     densities: tuple[Density, ...] = ()
 
+    def with_costs(self, alarm: float, missed: float) -> HeldOut:
+        """Return the same with what mistakes cost a row, before the other scores; of a constant, that of the cheaper class."""
+        truth, called = self.actual[:MOST_ROWS] > 0, self.predicted[:MOST_ROWS] > 0
+        if len(truth) < FEWEST_SCORED:
+            return self
+        own, never, always = (alarm * (one & ~truth) + missed * (~one & truth) for one in (called, False, True))
+        cheaper = min(never, always, key=np.mean)
+        scores = {COST: _mean_interval(own), **self.scores}
+        return replace(self, scores=scores, baseline={COST: _mean_interval(cheaper), **self.baseline})
+
 
 def judge(
     model: Any,
@@ -176,7 +188,7 @@ def scores_of(y: Array, predicted: Array, shares: Array | None, target: TargetSc
 
     y, predicted = y[:MOST_ROWS], predicted[:MOST_ROWS]
     found: dict[str, Score] = {}
-    if len(y) < 3:
+    if len(y) < FEWEST_SCORED:
         return found
     if shares is None:
         found["mean absolute error"] = score_interval("mean_absolute_error", y, predicted)

@@ -21,9 +21,10 @@ from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from qed.inspection import Explanation
+    from qed.metrics import Score
     from qed.study._raw import RawTable
     from qed.study._schema import TableSchema, TargetSchema
 
@@ -38,16 +39,16 @@ class TableModel(TablePipeline):
     ----------
     pipeline : Pipeline
         Preparation and model, fitted on the numbers that `encode` makes of the table.
-    sheet : TableSchema
-        Columns, target and story.
+    schema : TableSchema
+        Columns, target, and how the model was made.
     """
 
-    sheet: TableSchema
+    schema: TableSchema
 
     @property
     def classes_(self) -> Array:
         """The labels; empty for numbers."""
-        return self.sheet.target.labels
+        return self.schema.target.labels
 
     def answers(self, blocks: Iterable[RawTable]) -> Array:
         """Return predicted numbers within the possible range, or the probabilities of all classes, for rows that come in blocks.
@@ -59,13 +60,13 @@ class TableModel(TablePipeline):
         blocks : iterable of RawTable
             The rows, in order.
         """
-        unseen, target = Unseen(self.sheet.columns), self.sheet.target
+        unseen, target = Unseen(self.schema.columns), self.schema.target
         said: list[Future[Array]] = []
         with sound_parts(), ThreadPoolExecutor(1) as worker:
             for block in blocks:
                 if len(said) > MOST_WAITING:
                     said[-MOST_WAITING].result()
-                said.append(worker.submit(answers, self.pipeline, encode(block, self.sheet.columns, unseen), target))
+                said.append(worker.submit(answers, self.pipeline, encode(block, self.schema.columns, unseen), target))
             found = [one.result() for one in said]
         self._remember(unseen)
         if not len(self.classes_):
@@ -86,7 +87,7 @@ class TableModel(TablePipeline):
             Numbers, or labels: words, or what the table held, such as True and False or whole numbers.
         """
         if len(self.classes_):
-            return np.asarray(typed_classes(self.sheet.target)[decided(self.predict_proba(table), self.sheet.target)])
+            return np.asarray(typed_classes(self.schema.target)[decided(self.predict_proba(table), self.schema.target)])
         return self.answers(read_table(table).blocks(BLOCK))
 
     def score(self, table: Any, target: Any = None) -> float:
@@ -99,29 +100,29 @@ class TableModel(TablePipeline):
         target : array-like of shape (n,), optional
             The target, where the table has it not.
         """
-        raw, name = read_table(table), self.sheet.target.name
+        raw, name = read_table(table), self.schema.target.name
         if target is not None:
             own = read_table({name: np.asarray(target).ravel()})
             if own.n_rows != raw.n_rows:
                 raise InvalidData(f"The target has {own.n_rows:,} entries, and the table {raw.n_rows:,} rows.")
             raw = replace(raw, columns=(*own.columns, *(one for one in raw.columns if one.name != name)))
-        rows, y = usable_rows(raw, self.sheet)
+        rows, y = usable_rows(raw, self.schema)
         said = self.answers(rows.blocks(BLOCK))
         if len(self.classes_):
-            return float(np.mean(decided(said, self.sheet.target) == y))
+            return float(np.mean(decided(said, self.schema.target) == y))
         total = float(np.sum((y - y.mean()) ** 2))
         return 1.0 - float(np.sum((y - said) ** 2)) / total if total > 0 else float("nan")
 
     def __repr__(self) -> str:
-        story, target = self.sheet.story, self.sheet.target
-        scores = ", ".join(f"{name} {value:.4g}" for name, value in story.scores.items())
+        fit_record, target = self.schema.fit_record, self.schema.target
+        scores = ", ".join(f"{name} {value:.4g}" for name, value in fit_record.scores.items())
         return (
-            f"<qed model of {target.name!r}: {story.candidate}; {len(self.sheet.used)} columns, {story.rows_fitted:,} rows"
-            f" of {story.source}; held out: {scores}>"
+            f"<qed model of {target.name!r}: {fit_record.candidate}; {len(self.schema.used)} columns, {fit_record.rows_fitted:,}"
+            f" rows of {fit_record.source}; held out: {scores}>"
         )
 
     def _repr_html_(self) -> str:
-        return as_table(self.sheet)
+        return as_table(self.schema)
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probability of every class, in the order of ``classes_``.
@@ -137,7 +138,7 @@ class TableModel(TablePipeline):
             Rows that add up to one.
         """
         if not len(self.classes_):
-            raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
+            raise InvalidData(f"{self.schema.target.name!r} is a number: there are no classes and no probabilities.")
         return self.answers(read_table(table).blocks(BLOCK))
 
     def explain(self, table: Any, *, against: Any = None, rows: int | None = None, seed: int = 0) -> Explanation:
@@ -161,7 +162,7 @@ class TableModel(TablePipeline):
         """
         if rows is not None and rows < 1:
             raise InvalidParameter(f"At least one row must be explained, got {rows}.")
-        others = None if against is None else encode(read_table(against), self.sheet.columns)
+        others = None if against is None else encode(read_table(against), self.schema.columns)
         X = self._matrix(table)
         others = X if others is None else others
         if not len(X):
@@ -173,7 +174,7 @@ class TableModel(TablePipeline):
             )
         drawn = others[np.random.default_rng(seed).permutation(len(others))[:BACKGROUND]]
         with sound_parts():
-            return explained(self.pipeline, X[:rows], drawn, self.sheet.columns, self.sheet.target, seed=seed)
+            return explained(self.pipeline, X[:rows], drawn, self.schema.columns, self.schema.target, seed=seed)
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
         """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.
@@ -184,12 +185,12 @@ class TableModel(TablePipeline):
             The same rows as at the fit.
         """
         raw = read_table(table)
-        story = self.sheet.story
-        rows, y = usable_rows(raw, self.sheet)
-        unseen = Unseen(self.sheet.columns)
-        X = encode(rows, self.sheet.columns, unseen)
+        fit_record = self.schema.fit_record
+        rows, y = usable_rows(raw, self.schema)
+        unseen = Unseen(self.schema.columns)
+        X = encode(rows, self.schema.columns, unseen)
         self.notices = unseen.notices()
-        fitted = shuffled(X, y, story.seed)[: story.rows_fitted]
+        fitted = shuffled(X, y, fit_record.seed)[: fit_record.rows_fitted]
         return X[fitted], y[fitted]
 
 
@@ -215,23 +216,34 @@ def _beyond_targets(said: list[Array], target: TargetSchema) -> list[str]:
     ]
 
 
-def as_table(sheet: TableSchema) -> str:
-    """Show a model in a notebook."""
-    from html import escape  # noqa: PLC0415  (notebooks only)
-
-    story = sheet.story
+def as_table(schema: TableSchema, scores: Mapping[str, Score] | None = None) -> str:
+    """Show a model in a notebook, with the intervals of its scores where they are known."""
+    fit_record = schema.fit_record
+    judged = f"on {fit_record.held_out:,} rows kept aside until the final fit"
+    known = {name: f"{value:.4g}" for name, value in fit_record.scores.items()}
+    for name, one in (scores or {}).items():
+        known[name] = f"{one.value:.4g} ({one.lower:.4g} to {one.upper:.4g})"
     rows = [
-        ("predicts", f"{sheet.target.name} ({sheet.target.task})"),
-        ("model", story.candidate),
-        ("columns", ", ".join(one.name for one in sheet.used[:12]) + (" …" if len(sheet.used) > 12 else "")),
-        ("rows", f"{story.rows_fitted:,} fitted, {story.held_out:,} kept aside"),
-        *((name, f"{value:.4g} on rows kept aside") for name, value in story.scores.items()),
+        ("predicts", f"{schema.target.name} ({schema.target.task})"),
+        ("model", fit_record.candidate),
+        ("columns", ", ".join(one.name for one in schema.used[:12]) + (" …" if len(schema.used) > 12 else "")),
+        ("rows fitted", f"{fit_record.rows_fitted:,} of {fit_record.source}"),
+        *((name, f"{value} {judged}") for name, value in known.items()),
     ]
+    return html_table(rows)
+
+
+def html_table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Return a table for a notebook; the first entry of each row is its name."""
+    from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
+
+    left = "style='text-align:left'"
+    top = "".join(f"<th {left}>{escaped(one)}</th>" for one in head)
     cells = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
-        for name, value in rows
+        f"<tr><th {left}>{escaped(name)}</th>{''.join(f'<td {left}>{escaped(one)}</td>' for one in others)}</tr>"
+        for name, *others in rows
     )
-    return f"<table>{cells}</table>"
+    return f"<table>{f'<tr>{top}</tr>' if head else ''}{cells}</table>"
 
 
 def load_predictor(path: str | os.PathLike[str]) -> TableModel:
@@ -266,10 +278,10 @@ def load(path: str | os.PathLike[str]) -> TablePipeline:
     return found
 
 
-def usable_rows(raw: RawTable, sheet: TableSchema) -> tuple[RawTable, Array]:
+def usable_rows(raw: RawTable, schema: TableSchema) -> tuple[RawTable, Array]:
     """Return the rows that have a target, and their targets."""
-    y, strange = encode_target(raw.column(sheet.target.name, "target column"), sheet.target)
+    y, strange = encode_target(raw.column(schema.target.name, "target column"), schema.target)
     if strange:
-        raise InvalidData(f"Column {sheet.target.name!r} holds {strange[0][:40]!r}, which is no class of the model.")
+        raise InvalidData(f"Column {schema.target.name!r} holds {strange[0][:40]!r}, which is no class of the model.")
     present = ~np.isnan(y)
     return (raw, y) if present.all() else (raw.rows(present), y[present])

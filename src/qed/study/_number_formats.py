@@ -1,7 +1,7 @@
 """How numbers and dates are written: points or commas, signs of money, days before months or after.
 
 What cannot be told from the entries is decided by the more usual reading, and said: a `Reading` carries its form, which a model
-remembers so that new rows are read alike, and its doubt, which the user may settle with ``--types``.
+remembers so that new rows are read alike, and its ambiguity, which the user may settle with ``--types``.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class Reading:
         The places of those.
     form : str
         How they are written: words of `FORMS` with semicolons between them, empty where there is one way only.
-    doubt : str
+    ambiguity : str
         What cannot be told from the words alone, as a sentence; empty where nothing.
     """
 
     values: Array
     strays: list[int]
     form: str = ""
-    doubt: str = ""
+    ambiguity: str = ""
 
 
 def numbers_of(words: list[str], form: str = "") -> Reading:
@@ -97,7 +97,7 @@ def numbers_of(words: list[str], form: str = "") -> Reading:
         return Reading(out, strays)
     sign = _only_sign([parts[1] for parts in bare.values() if parts[1]])
     bare = {at: parts for at, parts in bare.items() if parts[1] in ("", sign)}
-    style, doubt = _style(words, bare, form)
+    style, ambiguity = _style(words, bare, form)
     if style == "decimal comma" and not is_comma and any("." in word for word in words):
         return numbers_of(words, style)  # what looked plain, such as 1.234, is now more than a thousand
     for at, (text, _) in bare.items():
@@ -114,7 +114,7 @@ def numbers_of(words: list[str], form: str = "") -> Reading:
     has_style = any(sign in words[at] for at in bare for sign in ",.") and (
         style == "decimal comma" or any("," in words[at] for at in bare)
     )
-    return Reading(out, strays, "; ".join([sign] * bool(sign) + [style] * has_style), doubt)
+    return Reading(out, strays, "; ".join([sign] * bool(sign) + [style] * has_style), ambiguity)
 
 
 def _finite(word: str) -> float:
@@ -194,14 +194,14 @@ def moments_of(words: list[str], form: str = "") -> Reading:
     if plain is not None:
         return Reading(plain, [])
     found = [_DATE.fullmatch(word) if len(word) < 50 else None for word in words]
-    doubtful = [m for m in found if m and m["first"]]
-    order, doubt = _order(doubtful, form)
+    undecided = [m for m in found if m and m["first"]]
+    order, ambiguity = _order(undecided, form)
     out = np.full(len(words), np.nan)
     for at, m in enumerate(found):
         if m is not None:
             out[at] = _moment(m, order)
     strays = np.flatnonzero(np.isnan(out)).tolist()
-    return Reading(out, strays, order if doubtful else "", doubt)
+    return Reading(out, strays, order if undecided else "", ambiguity)
 
 
 def _iso_moments(words: list[str]) -> Array | None:
@@ -223,15 +223,15 @@ def _iso_moments(words: list[str]) -> Array | None:
         return None
 
 
-def _order(doubtful: list[re.Match[str]], form: str) -> tuple[str, str]:
+def _order(undecided: list[re.Match[str]], form: str) -> tuple[str, str]:
     for order in DATE_FORMS:
         if order in form:
             return order, ""
-    if any(int(m["first"]) > 12 or m["sep"] == "." for m in doubtful):
+    if any(int(m["first"]) > 12 or m["sep"] == "." for m in undecided):
         return "day first", ""
-    if not doubtful or any(int(m["second"]) > 12 for m in doubtful):
+    if not undecided or any(int(m["second"]) > 12 for m in undecided):
         return "month first", ""
-    telling = next((m for m in doubtful if m["first"] != m["second"]), doubtful[0])
+    telling = next((m for m in undecided if m["first"] != m["second"]), undecided[0])
     date = f"{telling['y2']}-{telling['first']:0>2}-{telling['second']:0>2}"
     return "month first", f"{telling[0]} is read as {date}, the month first"
 

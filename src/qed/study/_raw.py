@@ -28,7 +28,7 @@ GAPS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"
 # How many entries are looked at to tell codes such as 01234 from numbers.
 LOOKED_AT = 10_000
 LONGEST_ENTRY = 131_072
-FEW = 1000
+MAX_LISTED_VALUES = 1000
 # A column of numbers may hold so few other words, which then count as gaps.
 STRAY = 0.02
 
@@ -54,7 +54,7 @@ class RawColumn:
         What the reader should know, such as entries that were no numbers.
     form : str
         How numbers and moments are written, where there are several ways.
-    doubt : str
+    ambiguity : str
         What could not be told from the entries, as a sentence.
     """
 
@@ -65,7 +65,7 @@ class RawColumn:
     words: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     form: str = ""
-    doubt: str = ""
+    ambiguity: str = ""
 
     def __len__(self) -> int:
         entries = self.values if self.values is not None else self.codes
@@ -99,11 +99,11 @@ class RawColumn:
         if np.isnan(found.values[seen]).mean() > STRAY:
             return self
         values = np.append(found.values, np.nan)[self.codes]
-        return replace(self, kind="moment" if is_date else "number", values=values, form=found.form, doubt="")
+        return replace(self, kind="moment" if is_date else "number", values=values, form=found.form, ambiguity="")
 
     def worded(self) -> RawColumn:
         """See numbers and moments whose words were kept as those words again."""
-        return replace(self, kind="word", values=None, form="", doubt="", notes=()) if self.form else self
+        return replace(self, kind="word", values=None, form="", ambiguity="", notes=()) if self.form else self
 
     def as_words(self) -> tuple[Array, list[str]]:
         """See any column as words: the place of each entry, and the distinct ones that occur, sorted."""
@@ -121,13 +121,18 @@ class RawColumn:
     def tally(self) -> tuple[int, list[str], Array]:
         """Count the distinct entries: their number, the words sorted, and how often each occurs.
 
-        Numbers with more than `FEW` distinct values come without words; of very long columns their number is a lower bound.
+        Numbers with more than `MAX_LISTED_VALUES` distinct values come without words; of very long columns their
+        number is a lower bound.
         """
         if self.values is not None:
             values = self.values[~np.isnan(self.values)]
-            some = np.unique(values[: 50 * FEW])
-            distinct = len(some) if len(some) > FEW and len(values) > 400 * FEW else len(np.unique(values))
-            if distinct > FEW:
+            some = np.unique(values[: 50 * MAX_LISTED_VALUES])
+            distinct = (
+                len(some)
+                if len(some) > MAX_LISTED_VALUES and len(values) > 400 * MAX_LISTED_VALUES
+                else len(np.unique(values))
+            )
+            if distinct > MAX_LISTED_VALUES:
                 return distinct, [], np.zeros(0, np.int64)
         codes, words = self.as_words()
         return len(words), words, np.bincount(codes[codes >= 0], minlength=len(words))
@@ -262,4 +267,4 @@ def _of_reading(
         notes.append(f"{rows} {verb} ({shown}) and counted as missing")
     if not found.form:  # there is one way to read them: the words are not needed any more
         return RawColumn(name, kind, table[codes], notes=tuple(notes))
-    return RawColumn(name, kind, table[codes], codes, plain, tuple(notes), found.form, found.doubt)
+    return RawColumn(name, kind, table[codes], codes, plain, tuple(notes), found.form, found.ambiguity)

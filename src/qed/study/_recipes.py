@@ -45,12 +45,12 @@ def candidates(target: TargetSchema, columns: Sequence[ColumnSchema], y: Any = N
     codes = len(places_of(columns, form="trees")["category"])
     numbers = any(column.repeats and column.kind == "number" for column in columns)
     task = TableTask(
-        target.task, target.counts, width, any(map(_may_bend, columns)), target.is_positive, codes, rarest, numbers
+        target.task, target.counts, width, any(map(_may_be_curved, columns)), target.is_positive, codes, rarest, numbers
     )
     return declared_candidates(task)
 
 
-def _may_bend(column: ColumnSchema) -> bool:
+def _may_be_curved(column: ColumnSchema) -> bool:
     return column.kind == "number" and column.distinct >= FEWEST_FOR_A_CURVE
 
 
@@ -69,8 +69,8 @@ def prepared_width(columns: Sequence[ColumnSchema], most: int, *, form: Preparat
             width += min(column.width, MOST_TREE_WORDS + 2) if trees else column.width
         else:
             marks = not trees and column.missing > 0
-            bends = form in ("splines", "interactions") and _may_bend(column)
-            width += 1 + marks + (CURVE_KNOTS + 1 if bends else 0)
+            is_curved = form in ("splines", "interactions") and _may_be_curved(column)
+            width += 1 + marks + (CURVE_KNOTS + 1 if is_curved else 0)
     return width + (STRONGEST * (STRONGEST - 1) // 2 if form == "interactions" else 0)
 
 
@@ -177,8 +177,8 @@ def _for_linear(places: dict[str, list[int]], most: int) -> list[tuple[str, Any,
         parts.append(("numbers", _scaled(fill), places["number"]))
     if places["curve"]:
         fill = SimpleImputer(strategy="median", keep_empty_features=True)
-        bend = SplineTransformer(n_knots=CURVE_KNOTS, knots="quantile", extrapolation="constant", include_bias=False)
-        parts.append(("curves", _scaled(fill, bend), places["curve"]))
+        splines = SplineTransformer(n_knots=CURVE_KNOTS, knots="quantile", extrapolation="constant", include_bias=False)
+        parts.append(("curves", _scaled(fill, splines), places["curve"]))
     if places["yes/no"]:
         fill = SimpleImputer(strategy="most_frequent", add_indicator=True, keep_empty_features=True)
         parts.append(("yes or no", _scaled(fill), places["yes/no"]))
@@ -228,7 +228,7 @@ def places_of(columns: Sequence[ColumnSchema], *, form: Preparation) -> dict[str
     for column in columns:
         if column.is_used:
             kind = "category" if column.kind == "code" else column.kind
-            curved = form == "splines" and _may_bend(column)
+            curved = form == "splines" and _may_be_curved(column)
             if curved:
                 found["curve"].append(at)
             # splines hold straight lines too; a column with gaps stays for the mark of its gaps

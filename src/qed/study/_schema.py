@@ -251,13 +251,13 @@ class _UsedColumns:
             )
 
 
-@record("study-sheet")
+@record("study-sheet", earlier={"story": "fit_record"})
 class TableSchema(_UsedColumns):
-    """Columns, target and story: what stands beside the pipeline in a model file."""
+    """Columns, target, and how the model was made: what stands beside the pipeline in a model file."""
 
     columns: tuple[ColumnSchema, ...]
     target: TargetSchema
-    story: FitRecord
+    fit_record: FitRecord
 
     def check(self) -> None:
         """Refuse columns that cannot stand side by side."""
@@ -327,13 +327,13 @@ class OutputSchema:
             )
 
 
-@record("study-unsupervised")
+@record("study-unsupervised", earlier={"story": "fit_record"})
 class UnsupervisedSchema(_UsedColumns):
-    """Columns, what the model gives, and story: what stands beside a pipeline that was fitted without a target."""
+    """Columns, what the model gives, and how it was made: what stands beside a pipeline that was fitted without a target."""
 
     columns: tuple[ColumnSchema, ...]
     output: OutputSchema
-    story: FitRecord
+    fit_record: FitRecord
 
     def opened(self, pipeline: Any, name: str) -> UnsupervisedModel:
         """Put a pipeline that came from a file behind its table.

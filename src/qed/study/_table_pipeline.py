@@ -30,8 +30,8 @@ class TablePipeline:
     ----------
     pipeline : Pipeline
         Preparation and model, fitted on the numbers that `encode` makes of the table.
-    sheet : TableSchema or UnsupervisedSchema
-        Columns, what the model gives, and story.
+    schema : TableSchema or UnsupervisedSchema
+        Columns, what the model gives, and how it was made.
 
     Attributes
     ----------
@@ -41,10 +41,10 @@ class TablePipeline:
         By row of the last call the columns whose entry is like nothing at the fit.
     """
 
-    sheet: TableSchema | UnsupervisedSchema
+    schema: TableSchema | UnsupervisedSchema
 
-    def __init__(self, pipeline: Any, sheet: TableSchema | UnsupervisedSchema) -> None:
-        self.pipeline, self.sheet = pipeline, sheet
+    def __init__(self, pipeline: Any, schema: TableSchema | UnsupervisedSchema) -> None:
+        self.pipeline, self.schema = pipeline, schema
         self.notices: list[str] = []
         self.strange: dict[int, list[str]] = {}
 
@@ -61,8 +61,8 @@ class TablePipeline:
         return found
 
     def _matrix(self, table: Any) -> Array:
-        unseen = Unseen(self.sheet.columns)
-        X = encode(read_table(table), self.sheet.columns, unseen)
+        unseen = Unseen(self.schema.columns)
+        X = encode(read_table(table), self.schema.columns, unseen)
         self._remember(unseen)
         return X
 
@@ -77,7 +77,7 @@ class TablePipeline:
         table : RawTable
             What `read_table` gave.
         """
-        return [column.name for column in self.sheet.used if column.name not in table.names]
+        return [column.name for column in self.schema.used if column.name not in table.names]
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array | None]:
         """Return the numbers that the pipeline was fitted on, and the targets if there are such.
@@ -122,7 +122,7 @@ class TablePipeline:
         path : str or path-like
             Where to.
         """
-        self.pipeline.sheet_ = self.sheet
+        self.pipeline.sheet_ = self.schema
         self.pipeline.save(path)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.study._column_types import NO, YES, in_order, is_beyond_squares, sign_of, unit_of
 from qed.study._number_formats import numbers_of
-from qed.study._raw import FEW
+from qed.study._raw import MAX_LISTED_VALUES
 from qed.study._schema import TASKS, TargetSchema, words_array
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _seen(column: RawColumn, counts: Array, k: int, words: list[str]) -> tuple[s
             "multiclass",
             f"whole numbers {words[0]} to {k - 1 + int(values.min())}, none of them rare; say --task regression if not",
         )
-    many = f"{k:,}" if k <= FEW else f"over {FEW:,}"
+    many = f"{k:,}" if k <= MAX_LISTED_VALUES else f"over {MAX_LISTED_VALUES:,}"
     return "regression", f"{'whole numbers' if whole else 'numbers'}, {many} different"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._events import Progress
 from qed.study._column_types import describe, said_form
-from qed.study._describe_table import begin_record, describe_column, doubts, read_as_said, require_used
+from qed.study._describe_table import ambiguities, begin_record, describe_column, read_as_said, require_used
 from qed.study._model import usable_rows
 from qed.study._schema import TableSchema
 from qed.study._task import describe_target
@@ -29,14 +29,14 @@ FEWEST_ROWS = 20
 SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
 
 
-def with_costs(sheet: TableSchema, costs: tuple[float, float] | None) -> TableSchema:
+def with_costs(schema: TableSchema, costs: tuple[float, float] | None) -> TableSchema:
     """Set the threshold of least expected cost, where p times the cost of a miss equals (1 - p) times that of an alarm."""
-    if costs is None or sheet.target.task != "binary":
-        return sheet
+    if costs is None or schema.target.task != "binary":
+        return schema
     alarm, missed = costs
     if not (alarm >= 0 and missed >= 0 and 0 < alarm + missed < float("inf")):
         raise InvalidParameter(f"Costs must be two numbers of at least zero, and not both zero, got {costs}.")
-    return replace(sheet, target=replace(sheet.target, threshold=alarm / (alarm + missed)))
+    return replace(schema, target=replace(schema.target, threshold=alarm / (alarm + missed)))
 
 
 def understood(
@@ -63,7 +63,7 @@ def understood(
     if lost:
         notes.append(f"{lost:,} row{'s' if lost > 1 else ''} without {target!r} left out.")
     notes += [f"The target {target!r}: {note}." for note in column.notes if "counted as missing" in note]
-    notes += doubts(raw, drop)
+    notes += ambiguities(raw, drop)
     if rows.n_rows < FEWEST_ROWS:
         raise InvalidData(
             f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check. Add"
@@ -79,10 +79,10 @@ def understood(
     require_used(columns, purpose="to predict from")
     notes += _leaks(columns, types, rows, column)
     notes += _namesakes(columns, target)
-    story = begin_record(raw, rows.n_rows, seed=seed, digest=digest, command=command, clock=clock, notes=notes)
-    sheet = TableSchema(columns, goal, story)
-    _, y = usable_rows(rows, sheet)
-    return sheet, rows, y
+    fit_record = begin_record(raw, rows.n_rows, seed=seed, digest=digest, command=command, clock=clock, notes=notes)
+    schema = TableSchema(columns, goal, fit_record)
+    _, y = usable_rows(rows, schema)
+    return schema, rows, y
 
 
 def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawTable, target: RawColumn) -> list[str]:

@@ -11,7 +11,7 @@ from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.core._events import Progress
 from qed.study._checked import Checked
 from qed.study._clock import Clock, seconds_of
-from qed.study._describe_table import begin_record, describe_column, doubts, read_as_said, require_used
+from qed.study._describe_table import ambiguities, begin_record, describe_column, read_as_said, require_used
 from qed.study._encode import encode
 from qed.study._recipes import MOST_CATEGORIES, places_of
 from qed.study._schema import OutputSchema, UnsupervisedSchema, words_array
@@ -51,7 +51,7 @@ class TableRows:
         The rows as numbers, NaN for gaps.
     order : ndarray of int of shape (n,)
         The rows at random, the same however the table is sorted.
-    story : FitRecord
+    fit_record : FitRecord
         Where they come from.
     clock : Clock
         Time that is left.
@@ -63,7 +63,7 @@ class TableRows:
     columns: tuple[ColumnSchema, ...]
     X: Array
     order: Array
-    story: FitRecord
+    fit_record: FitRecord
     clock: Clock
     seed: int
 
@@ -117,7 +117,7 @@ def table_rows(
         progress.step(message=f"{sum(one.is_used for one in columns)} of {len(columns)} columns used")
     require_used(columns, purpose="to compare rows by")
     X = encode(raw, columns)
-    notes = [*raw.notes, *doubts(raw, drop)]
+    notes = [*raw.notes, *ambiguities(raw, drop)]
     record = begin_record(raw, raw.n_rows, seed=seed, digest=digest, command=command, clock=clock, notes=notes)
     return TableRows(raw, columns, X, shuffled(X, np.zeros(len(X)), seed), record, clock, seed)
 
@@ -234,18 +234,18 @@ def finished_model(
     notes: Sequence[str] = (),
 ) -> UnsupervisedModel:
     """Put a pipeline and what it remembers together, and close the record of the fit."""
-    told = [*data.story.notes, *notes]
+    told = [*data.fit_record.notes, *notes]
     if rows < data.n_rows:
         told.append(f"The model was fitted on {rows:,} of {data.n_rows:,} rows: time or memory allow no more.")
-    story = replace(
-        data.story,
+    fit_record = replace(
+        data.fit_record,
         rows_fitted=rows,
         seconds=data.clock.spent,
         candidate=output.method,
         scores=dict(scores),
         notes=tuple(told),
     )
-    return UnsupervisedModel(pipeline, UnsupervisedSchema(data.columns, output, story))
+    return UnsupervisedModel(pipeline, UnsupervisedSchema(data.columns, output, fit_record))
 
 
 def output_of(task: str, method: str, labels: Sequence[str] = (), **others: Any) -> OutputSchema:

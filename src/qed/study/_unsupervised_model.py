@@ -30,17 +30,17 @@ class UnsupervisedModel(TablePipeline):
     ----------
     pipeline : Pipeline
         Preparation and model, fitted on the numbers that `encode` makes of the table.
-    sheet : UnsupervisedSchema
-        Columns, what the model gives, and story.
+    schema : UnsupervisedSchema
+        Columns, what the model gives, and how it was made.
     """
 
-    sheet: UnsupervisedSchema
+    schema: UnsupervisedSchema
 
     def __repr__(self) -> str:
-        story, output = self.sheet.story, self.sheet.output
+        fit_record, output = self.schema.fit_record, self.schema.output
         return (
-            f"<qed model of {output.task}: {output.method}; {len(self.sheet.used)} columns, {story.rows_fitted:,} rows of"
-            f" {story.source}>"
+            f"<qed model of {output.task}: {output.method}; {len(self.schema.used)} columns, {fit_record.rows_fitted:,} rows of"
+            f" {fit_record.source}>"
         )
 
     def outputs(self, table: Any) -> dict[str, Array]:
@@ -57,10 +57,10 @@ class UnsupervisedModel(TablePipeline):
             ``cluster``, with probabilities where the model has such; or coordinates; or ``anomaly``, ``score`` and ``p_value``: the
             share of rows like those of the fit that score as high.
         """
-        unseen = Unseen(self.sheet.columns)
+        unseen = Unseen(self.schema.columns)
         found = []
         for block in self._blocks(table):
-            X = encode(block, self.sheet.columns, unseen)
+            X = encode(block, self.schema.columns, unseen)
             with sound_parts():
                 found.append(self._of_numbers(X))
         self._remember(unseen)
@@ -76,7 +76,7 @@ class UnsupervisedModel(TablePipeline):
         table : frame, dict of columns, path or query
             New rows.
         """
-        name = {"clusters": "cluster", "anomalies": "anomaly"}.get(self.sheet.output.task)
+        name = {"clusters": "cluster", "anomalies": "anomaly"}.get(self.schema.output.task)
         if name is None:
             raise InvalidParameter("An embedding predicts nothing: it gives coordinates. Use transform.")
         return self.outputs(table)[name]
@@ -89,8 +89,8 @@ class UnsupervisedModel(TablePipeline):
         table : frame, dict of columns, path or query
             New rows.
         """
-        if self.sheet.output.task != "embedding":
-            raise InvalidParameter(f"A model of {self.sheet.output.task} gives no coordinates. Use predict.")
+        if self.schema.output.task != "embedding":
+            raise InvalidParameter(f"A model of {self.schema.output.task} gives no coordinates. Use predict.")
         return np.column_stack(list(self.outputs(table).values()))
 
     def rows_of_fit(self, table: Any) -> tuple[Array, None]:
@@ -101,18 +101,18 @@ class UnsupervisedModel(TablePipeline):
         table : frame, dict of columns, path or query
             The same rows as at the fit.
         """
-        X, story = self._matrix(table), self.sheet.story
-        return X[shuffled(X, np.zeros(len(X)), story.seed)[: story.rows_fitted]], None
+        X, fit_record = self._matrix(table), self.schema.fit_record
+        return X[shuffled(X, np.zeros(len(X)), fit_record.seed)[: fit_record.rows_fitted]], None
 
     def _require_output(self, table: Any) -> None:
         """Refuse names of clusters in another order than that of their sizes, and a threshold that the scores do not give."""
-        output = self.sheet.output
+        output = self.schema.output
         if output.task == "clusters":
             names = self.outputs(table)["cluster"]
             sizes = np.bincount(names, minlength=len(output.labels) + 1)[1:]
             if sorted(output.labels) != sorted(str(at + 1) for at in range(len(sizes))) or np.any(np.diff(sizes) > 0):
                 raise CertificateError("The clusters are not numbered by their sizes: their names were changed.")
-        is_stored = output.task == "anomalies" and len(output.scores) == self.sheet.story.rows_fitted
+        is_stored = output.task == "anomalies" and len(output.scores) == self.schema.fit_record.rows_fitted
         if is_stored and output.threshold != order_statistic(output.scores, output.rate):
             raise CertificateError("The threshold is not the one that the stored scores and the rate give.")
 
@@ -121,7 +121,7 @@ class UnsupervisedModel(TablePipeline):
         return table if isinstance(table, TableBlocks) else read_table(table).blocks(BLOCK)
 
     def _of_numbers(self, X: Array) -> dict[str, Array]:
-        output = self.sheet.output
+        output = self.schema.output
         if output.task == "clusters":
             return cluster_columns(self.pipeline, X, output.labels)
         if output.task == "embedding":

@@ -40,8 +40,8 @@ def weights(model: TableModel) -> list[Weight]:
     parts = steps["columns"].transformers_
     if any(name == "curves" for name, _, _ in parts):
         return []
-    names = feature_names(model.sheet.columns)
-    words = [column.words for column in model.sheet.columns if column.is_used for _ in range(column.width)]
+    names = feature_names(model.schema.columns)
+    words = [column.words for column in model.schema.columns if column.is_used for _ in range(column.width)]
     found: list[str] = []
     for name, part, places in parts:
         if isinstance(part, str):

@@ -31,7 +31,7 @@ LEAST, MOST = 1e-50, 1e50  # of weights and of the largest target: sixth powers 
 TIED = (
     2.0**-37
 )  # of the impurity of the root: cuts that gain as much up to this are taken for equal, within columns and among
-FEW = 512  # rows above which it is not begun for absolute errors
+MAX_ABSOLUTE_ERROR_ROWS = 512  # rows above which it is not begun for absolute errors
 
 
 def learn(model: Any, data: FitData, targets: _kernels.Targets, columns: LabelColumns | None = None) -> None:
@@ -197,7 +197,9 @@ def _certify(
         lower = 0.0 if all_distinct else unit * _kernels.contradictions(X, targets)
         # a column that tells all rows apart has as many cuts, each followed by a look at all values
         may_end = not all_distinct or X.shape[0] * X.shape[0] * X.shape[1] <= SEARCHED
-        is_slow = targets.criterion == "absolute_error" and X.shape[0] > FEW  # to verify, which takes their square
+        is_slow = (
+            targets.criterion == "absolute_error" and X.shape[0] > MAX_ABSOLUTE_ERROR_ROWS
+        )  # to verify, which takes their square
         if depth == 1 and is_free and is_greedy and not is_slow:
             lower, scope = objective, 1
         elif (

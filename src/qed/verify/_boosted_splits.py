@@ -36,8 +36,8 @@ class Numbers(NamedTuple):
 
     slope: Array
     curvature: Array
-    slope_doubt: Array
-    curvature_doubt: Array
+    slope_rounding: Array
+    curvature_rounding: Array
 
     @classmethod
     def of(cls, slope: Array, curvature: Array, counts: Array, *, is_fine: bool) -> Numbers | None:
@@ -219,42 +219,46 @@ class _Node:
         self.numbers = Numbers(*(one[own] for one in numbers))
         self.counts = splits.rows.counts[own]
         self.all = self._side(np.ones(len(own), dtype=bool))
-        self.doubt = float(self.numbers.slope_doubt.sum()), float(self.numbers.curvature_doubt.sum())
+        self.rounding_error = float(self.numbers.slope_rounding.sum()), float(self.numbers.curvature_rounding.sum())
         self.low, self.high = float(grown.low[node]), float(grown.high[node])
         value = self._value(self.all)
         self.base = -(2 * self.all.slope + (self.all.curvature + self.ridge) * value) * value
-        self.near = ROUNDING * abs(self.base) + float(self._doubts(self.all, value)) + np.finfo(np.float64).tiny
+        self.near = (
+            ROUNDING * abs(self.base) + float(self._rounding_errors(self.all, value)) + np.finfo(np.float64).tiny
+        )
 
     def _side(self, mask: Array) -> Side:
         slope, curvature = self.numbers.slope[mask].sum(), self.numbers.curvature[mask].sum()
         return Side(float(slope), float(curvature), float(self.counts[mask].sum()))
 
     def _value(self, side: Side) -> Any:
-        bend = side.curvature + self.ridge
-        return np.clip(-side.slope / np.where(bend > 0, bend, np.inf), self.low, self.high)
+        total = side.curvature + self.ridge
+        return np.clip(-side.slope / np.where(total > 0, total, np.inf), self.low, self.high)
 
-    def _doubts(self, side: Side, value: Any) -> Any:
-        slope, curvature = self.doubt
-        bend = np.maximum(side.curvature + self.ridge, LEAST_CURVATURE)
-        return 2 * np.abs(value) * slope + value**2 * curvature + slope**2 / bend
+    def _rounding_errors(self, side: Side, value: Any) -> Any:
+        slope, curvature = self.rounding_error
+        least = np.maximum(side.curvature + self.ridge, LEAST_CURVATURE)
+        return 2 * np.abs(value) * slope + value**2 * curvature + slope**2 / least
 
     def _gains(self, left: Side, direction: Any) -> tuple[Array, Array, Array, Array]:
-        """Return what cuts gain, how far that is in doubt, and whether the rules allow them: surely, and perhaps."""
+        """Return what cuts gain, how far rounding may change that, and whether the rules allow them: surely, and perhaps."""
         right = self.all.minus(left)
         here, there = self._value(left), self._value(right)
         gain = -(2 * left.slope + (left.curvature + self.ridge) * here) * here
         gain = gain - (2 * right.slope + (right.curvature + self.ridge) * there) * there
-        doubt = self._doubts(left, here) + self._doubts(right, there) + ROUNDING * np.abs(gain)
-        slope, curvature = self.doubt
-        bends = np.minimum(left.curvature, right.curvature)
+        rounding_error = (
+            self._rounding_errors(left, here) + self._rounding_errors(right, there) + ROUNDING * np.abs(gain)
+        )
+        slope, curvature = self.rounding_error
+        smaller = np.minimum(left.curvature, right.curvature)
         is_large = np.minimum(left.count, right.count) >= self.fewest
-        off = (slope + np.maximum(np.abs(here), np.abs(there)) * curvature) / np.maximum(bends, LEAST_CURVATURE)
+        off = (slope + np.maximum(np.abs(here), np.abs(there)) * curvature) / np.maximum(smaller, LEAST_CURVATURE)
         off = off + ROUNDING * (np.abs(here) + np.abs(there))
         rises = direction * (there - here)
         least = LEAST_CURVATURE * (1 + ROUNDING)
-        surely = is_large & (bends >= least + curvature) & ((direction == 0) | (rises >= off))
-        perhaps = is_large & (bends >= LEAST_CURVATURE * (1 - ROUNDING) - curvature) & (rises >= -off)
-        return gain, doubt, surely, perhaps
+        surely = is_large & (smaller >= least + curvature) & ((direction == 0) | (rises >= off))
+        perhaps = is_large & (smaller >= LEAST_CURVATURE * (1 - ROUNDING) - curvature) & (rises >= -off)
+        return gain, rounding_error, surely, perhaps
 
     def judged(self, columns: Array) -> Best | str:  # noqa: PLR0911  one line for each thing that may be wrong
         """Compare the split of the node with all other cuts of its columns."""
@@ -265,17 +269,17 @@ class _Node:
             if feature not in columns:
                 return "looks at a column that it may not look at, or that was not drawn for it"
             left = self._side(self._goes_left())
-            gain, doubt, _, perhaps = self._gains(left, 0 if way is None else int(way[feature]))
+            gain, rounding_error, _, perhaps = self._gains(left, 0 if way is None else int(way[feature]))
             if not perhaps:
                 return "has smaller leaves, or flatter ones, than its parameters allow"
-            own = float(gain) + float(doubt)
+            own = float(gain) + float(rounding_error)
         for lefts, found in self._cuts(columns):
             direction = 0 if way is None else way[found][:, None, None]
-            gain, doubt, surely, _ = self._gains(lefts, direction)
-            least = max(least, float(np.where(surely, gain - doubt, -np.inf).max(initial=-np.inf)))
+            gain, rounding_error, surely, _ = self._gains(lefts, direction)
+            least = max(least, float(np.where(surely, gain - rounding_error, -np.inf).max(initial=-np.inf)))
             if left is not None and node not in tree.sets and not self.splits.by_category[found[0]]:
                 alike = surely & (lefts.slope == left.slope) & (lefts.curvature == left.curvature)
-                if self.doubt == (0.0, 0.0) and self._has_earlier(found, alike):
+                if self.rounding_error == (0.0, 0.0) and self._has_earlier(found, alike):
                     return "parts its rows as an earlier bin or column does"
         if own is None:
             return Best(least - self.base - self.near, -np.inf)

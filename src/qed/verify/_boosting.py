@@ -1,6 +1,6 @@
 """Boosted trees, checked: rows are sent down every tree, and every step of every leaf is derived again.
 
-From the constant on, slopes and curvatures of the loss are written out anew at the scores so far; each leaf must take the step
+From the constant on, slopes and curvatures of the loss are written out again at the scores so far; each leaf must take the step
 that minimises the second-order model over its rows (or the loss itself, for medians and quantiles), within the limits that
 directions of columns impose on its path. Every threshold must lie midway between two neighbouring values of its column.
 """
@@ -82,13 +82,15 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     if not (is_source(X) and len(rows.X) > rows_of_cuts(p)):  # from more rows a fit draws those that it cuts columns by
         splits = BoostedSplits(model, rows, taken, groups_of(model, p), directions_of(model, p))
     for first in range(rounds):
-        _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
+        _, slope, curvature = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
             tree = taken[first * k + c]
             where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
-            grown, leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
-            weighted = rows.s * slope[:, c], rows.s * bend[:, c]
+            grown, leaf = _check_tree(
+                model, where, tree, rows, slope[:, c], curvature[:, c], rows.y - scores[:, 0], values
+            )
+            weighted = rows.s * slope[:, c], rows.s * curvature[:, c]
             wrong = None if splits is None else splits.check(first * k + c, where, grown, *weighted)
             if wrong is not None:
                 refuse(model, wrong)
@@ -232,21 +234,21 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
             np.exp(-np.logaddexp(0, y * t)),
             np.exp(-value),
         )  # of the other label and of its own: neither is one minus
-        slope, bend = -y * p, p * rest
+        slope, curvature = -y * p, p * rest
     elif loss == "exponential":
         value = np.exp(-y * t)
-        slope, bend = -y * value, value
+        slope, curvature = -y * value, value
     elif loss == "poisson":
         rate = np.exp(t)
         safe = np.where(y > 0, y, 1.0)
         value = rate - y * t + np.where(y > 0, y * np.log(safe) - y, 0.0)
-        slope, bend = rate - y, rate
+        slope, curvature = rate - y, rate
     elif loss == "gamma":
         ratio = y / np.exp(t)
-        value, slope, bend = ratio - np.log(ratio) - 1, 1 - ratio, ratio
+        value, slope, curvature = ratio - np.log(ratio) - 1, 1 - ratio, ratio
     else:
         r = y - t
-        bend = np.ones(len(r))
+        curvature = np.ones(len(r))
         if loss == "squared_error":
             value, slope = r**2 / 2, -r
         elif loss == "absolute_error":
@@ -257,7 +259,7 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
             far = np.abs(r) > level
             value = np.where(far, level * np.abs(r) - level**2 / 2, r**2 / 2)
             slope = -np.where(far, level * np.sign(r), r)
-    return value, slope[:, None], bend[:, None]
+    return value, slope[:, None], curvature[:, None]
 
 
 def check_rounds(model: Any, rounds: int, most: int) -> str:
@@ -336,7 +338,7 @@ def trees_of(model: Any, trees: Any) -> list[Tree]:
 
 
 def _check_tree(
-    model: Any, where: str, tree: Tree, rows: Rows, slope: Array, bend: Array, left: Array, values: list[Array]
+    model: Any, where: str, tree: Tree, rows: Rows, slope: Array, curvature: Array, left: Array, values: list[Array]
 ) -> tuple[Grown, Array]:
     """Send rows down, checking the questions; then derive the step of every leaf. Return where rows go, and the leaf of each."""
     n_nodes = len(tree.feature)
@@ -350,7 +352,7 @@ def _check_tree(
     while len(here):
         levels.append((here, at))
         G += np.bincount(at, rows.s[here] * slope[here], minlength=n_nodes)
-        H += np.bincount(at, rows.s[here] * bend[here], minlength=n_nodes)
+        H += np.bincount(at, rows.s[here] * curvature[here], minlength=n_nodes)
         count += np.bincount(at, rows.counts[here], minlength=n_nodes)
         depth[at] = level
         inner = tree.feature[at] >= 0

@@ -1,6 +1,6 @@
 """Losses that stop growing, checked: the objective, the implied weights, and what gradient and curvature prove nearby.
 
-The losses are written out anew. Sums are made in extended precision, decompositions in double: what they round is far below the
+The losses are written out again. Sums are made in extended precision, decompositions in double: what they round is far below the
 slack of a billionth that is allowed.
 """
 
@@ -40,7 +40,7 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     q = np.concatenate([block.s for block in blocks]).astype(EXTENDED) / EXTENDED(seen.weight)
     error = table @ w + EXTENDED(model.intercept_) - target
     z = (error / c) ** 2
-    value, weight, bend = _parts(model.shape, z)
+    value, weight, curvature = _parts(model.shape, z)
     objective = float(q @ (c**2 / 2 * value))
     middles = _medians(target, q) if model.fit_intercept else [EXTENDED(0)]
     nulls = [float(q @ (c**2 / 2 * _parts(model.shape, ((target - one) / c) ** 2)[0])) for one in middles]
@@ -60,7 +60,7 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     size = np.sqrt(q @ A**2)
     A = (A / np.where(size > 0, size, 1))[:, size > 0].astype(np.float64)
     proved, radius, least = _proved(
-        model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, bend
+        model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, curvature
     )
     if not certificate.radius <= radius * (1 + 1e-6) + 1e-6 * float(c):
         raise CertificateError(
@@ -89,15 +89,15 @@ def _parts(shape: str, z: Array) -> tuple[Array, Array, Array]:
 
 
 def _proved(
-    shape: str, c: float, A: Array, q: Array, error: Array, weight: Array, bend: Array
+    shape: str, c: float, A: Array, q: Array, error: Array, weight: Array, curvature: Array
 ) -> tuple[float, float, float]:
     """Return by how much the objective can fall nearby, how near that is, and how much it is curved."""
     g = A.T @ (q * weight.astype(np.float64) * error)
     values, vectors = np.linalg.eigh((A.T * q) @ A)
     keep = values > values[-1:].max(initial=0.0) * len(values) * 1e-13
-    to = vectors[:, keep] / np.sqrt(values[keep])  # coordinates in which least squares bends by one
+    to = vectors[:, keep] / np.sqrt(values[keep])  # coordinates in which the curvature of least squares is one
     slope = to.T @ g
-    H = to.T @ ((A.T * (q * bend.astype(np.float64))) @ A) @ to
+    H = to.T @ ((A.T * (q * curvature.astype(np.float64))) @ A) @ to
     own, along = np.linalg.eigh(0.5 * (H + H.T))
     least = float(own[0]) if len(own) else 1.0
     if shape == "truncated":

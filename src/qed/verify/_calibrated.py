@@ -1,4 +1,4 @@
-"""Calibrated classifiers, taken apart: classifiers with the folds they were fitted on, curves with the scores of the others."""
+"""Calibrated classifiers, part by part: classifiers with the folds they were fitted on, curves with the scores of the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part 
     """Yield the classifiers, each followed by its curves with the scores of rows that it has not seen; temperatures at the end."""
     target, state = numbered(model, y), vars(model)
     fold = folds_of(model, len(target), model.cv)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = own = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weighted = state.get("weighted_")  # None in files of versions that did not keep it
+    if weighted is not None:
+        own = own if "estimator" in weighted else None
+        weight = weight if "curves" in weighted else None
     count = int(fold.max()) + 1
     frozen = type(model.estimator).__name__ == "FrozenEstimator"
     averages = not frozen if isinstance(model.ensemble, str) else bool(model.ensemble)
@@ -40,13 +44,13 @@ def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part 
         template = type(parts[0])()
     if not averages:
         every = np.arange(len(target))
-        yield _classifier("classifier 0", parts[0], template, X, target, weight, every)
+        yield _classifier("classifier 0", parts[0], template, X, target, own, every)
     gathered: list[Any] = []
     scores_of = class_scores if model.method == "temperature" else curve_scores
     for number, one in enumerate(parts if averages else inner):
         used, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         name = f"classifier {number}" if averages else f"classifier without fold {number}"
-        yield _classifier(name, one, template, X, target, weight, used, is_listed=averages)
+        yield _classifier(name, one, template, X, target, own, used, is_listed=averages)
         scores = scores_of(one, rows_of(X, held))
         if averages and model.method != "temperature":
             yield from _curves(model, number, scores, target[held], None if weight is None else weight[held])

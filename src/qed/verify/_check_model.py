@@ -1,7 +1,7 @@
 """Verification of one model, whatever its class: what it holds, what its certificate says, and then the check of its class.
 
 A model is looked up by its class alone (``_families``). Nothing that it stores can choose another check: not the kind of its
-certificate, not the names of its attributes. A class that is not in the table is refused, and so is
+certificate, not the names of its attributes. A class that is not in the table is rejected, and so is
 
 * a certificate of a kind that the class does not carry, none at all, or one whose numbers make no sense by themselves;
 * an attribute that the class does not declare, and a declared one that is missing although every fit sets it;

@@ -170,11 +170,11 @@ def _complements(model: Any, total: Array, alpha: Array, weight: Array, near: fl
     smooth = outside + alpha
     logs = np.log(smooth / smooth.sum(axis=1, keepdims=True))
     # what is outside is found by taking away, so its rounding is that of the whole
-    doubt = 16 * near * (1 + np.abs(logs) + every / smooth)
+    rounding_error = 16 * near * (1 + np.abs(logs) + every / smooth)
     true = logs / logs.sum(axis=1, keepdims=True) if model.norm else -logs
     if model.norm:
-        doubt = doubt / np.abs(logs.sum(axis=1, keepdims=True)) * (1 + np.abs(true))
-    require_near(model, "the weight of a column", model.feature_log_prob_, true, doubt)
+        rounding_error = rounding_error / np.abs(logs.sum(axis=1, keepdims=True)) * (1 + np.abs(true))
+    require_near(model, "the weight of a column", model.feature_log_prob_, true, rounding_error)
     return float((outside * logs).sum() / weight.sum())
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qed.certificates import ClustersCertificate
 
 
-LARGEST = 2000  # rows or columns whose square is formed
+MAX_GRAM_SIDE = 2000  # rows or columns whose square is formed
 Array = np.ndarray[Any, Any]
 
 
@@ -50,14 +50,14 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
     )
     _require(model, "the total is another", abs(total - certificate.null_objective), near)
     _require_labels(model, X, sample_weight, centres, seen, tree)
-    bound, doubt = _least(rows, seen, len(centres))
-    _require(model, "no such bound on the inertia is known", certificate.bound - bound, doubt)
+    bound, rounding_error = _least(rows, seen, len(centres))
+    _require(model, "no such bound on the inertia is known", certificate.bound - bound, rounding_error)
     steps = certificate.trace
     rising = float(np.max(np.diff(steps), initial=0.0)) if len(steps) else 0.0
     _require(model, "its inertia increased between iterations", rising, near)
     if len(steps) and certificate.outcome in ("solved", "max_iter"):
         _require(model, "it ended above where it had been", inertia - float(steps[-1]), near)
-    return Verdict(certificate.statement, inertia, inertia - bound, doubt, certificate.gap)
+    return Verdict(certificate.statement, inertia, inertia - bound, rounding_error, certificate.gap)
 
 
 def _require(model: Any, words: str, found: float, allowed: float) -> None:
@@ -202,7 +202,7 @@ class _Tree:
 def _least(rows: Rows, seen: Seen, k: int) -> tuple[float, float]:
     """Return what the best k - 1 directions leave out, and a bound on its rounding."""
     total, side = float(np.sum(seen.spread)), min(seen.rows, rows.p)
-    if side > LARGEST or k - 1 >= side:
+    if side > MAX_GRAM_SIDE or k - 1 >= side:
         return 0.0, 0.0
     mean, unit = seen.mean.astype(np.float64), total**0.5 if total > 0 else 1.0
     blocks = ((block.X - mean) * (np.sqrt(block.s)[:, None] / unit) for block in rows.blocks())
@@ -214,5 +214,5 @@ def _least(rows: Rows, seen: Seen, k: int) -> tuple[float, float]:
         every = np.vstack([x.astype(np.float64) for x in blocks])
         square = every @ every.T
     values = np.sort(np.linalg.eigvalsh(square))[::-1]
-    doubt = (rows.rounding(seen.rows) + 64 * side * DOUBLE) * total
-    return max(float(np.sum(values[k - 1 :])) * total, 0.0), doubt
+    rounding_error = (rows.rounding(seen.rows) + 64 * side * DOUBLE) * total
+    return max(float(np.sum(values[k - 1 :])) * total, 0.0), rounding_error

@@ -1,4 +1,4 @@
-"""Classifiers of several classes by models of two, taken apart: codes, each class against the others, and signs of labels."""
+"""Classifiers of several classes by models of two, part by part: codes, each class against the others, and signs of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completed tables, checked: rows are completed anew from the components, and a dual point bounds what other tables gain."""
+"""Completed tables, checked: rows are completed again from the components, and a dual point bounds what other tables gain."""
 
 from __future__ import annotations
 

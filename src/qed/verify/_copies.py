@@ -1,4 +1,4 @@
-"""Bagging and AdaBoost, taken apart: rows, columns and weights of every copy are derived again before the copy is verified.
+"""Bagging and AdaBoost, part by part: rows, columns and weights of every copy are derived again before the copy is verified.
 
 What is drawn follows from a seed by a mixing of 64 bits that is written down beside this module. A copy of AdaBoost is
 verified with weights that follow from the errors of the copies before it, each of which was verified first.

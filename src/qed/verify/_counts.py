@@ -226,8 +226,8 @@ def check_drawn(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
         plane[-1] *= bool(model.fit_intercept)
         scores = signs * (rows @ plane[:-1] + plane[-1])
         # a score that rounding alone decides may count either way
-        doubtful = np.abs(scores) <= 2.0**-50 * (np.abs(rows) @ np.abs(plane[:-1]) + abs(plane[-1]))
-        least, most = s[(scores <= 0) & ~doubtful].sum(), s[(scores <= 0) | doubtful].sum()
+        uncertain = np.abs(scores) <= 2.0**-50 * (np.abs(rows) @ np.abs(plane[:-1]) + abs(plane[-1]))
+        least, most = s[(scores <= 0) & ~uncertain].sum(), s[(scores <= 0) | uncertain].sum()
         if not least - slack <= wrongs[draw] <= most + slack:
             _refuse(
                 model, f"draw {draw} makes mistakes of weight {float(least):.12g}, and {wrongs[draw]:.12g} is stored"

@@ -1,4 +1,4 @@
-"""Covariances, checked: moments are summed anew, and everything that follows from them is computed by its definition."""
+"""Covariances, checked: moments are summed again, and everything that follows from them is computed by its definition."""
 
 from __future__ import annotations
 

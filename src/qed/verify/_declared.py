@@ -1,4 +1,4 @@
-"""What a class declares; what a model holds besides is refused before any check, and never read."""
+"""What a class declares; what a model holds besides is rejected before any check, and never read."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 WHOLE = 1500  # rows of which everything is found again
 SAMPLED = 400  # rows of larger tables that are compared with all
-NEAR = 1e-10  # relative, of distances
+RELATIVE_TOLERANCE = 1e-10  # relative, of distances
 
 
 def check_dbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
@@ -41,7 +41,7 @@ def check_dbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
     for first in range(0, len(some), 64):
         part = some[first : first + 64]
         D = _measure(model, rows, part)
-        sure, maybe = model.eps * (1 - NEAR) >= D, model.eps * (1 + NEAR) >= D
+        sure, maybe = model.eps * (1 - RELATIVE_TOLERANCE) >= D, model.eps * (1 + RELATIVE_TOLERANCE) >= D
         low, high = sure @ weight, maybe @ weight
         slack = 1e-12 * weight.sum()
         if np.any(core[part] & (high < model.min_samples - slack)) or np.any(
@@ -115,14 +115,14 @@ def check_optics(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
         row = int(order[step])
         least = float(np.min(np.where(place >= step, best, np.inf)))
         same = best[row] == reach[row] if np.isinf(best[row]) or np.isinf(reach[row]) else _close(best[row], reach[row])
-        if not same or (step and not (best[row] <= least * (1 + NEAR) or np.isinf(least))):
+        if not same or (step and not (best[row] <= least * (1 + RELATIVE_TOLERANCE) or np.isinf(least))):
             _refuse(
                 model, f"row {row} comes at place {step} with a reachability of {reach[row]:.8g}, not {best[row]:.8g}"
             )
         if np.isinf(best[row]) and row != np.flatnonzero(place >= step)[0]:
             _refuse(model, f"place {step} begins anew with row {row}, which is not the first that is left")
         key = np.maximum(_measure(model, rows, np.array([row]))[0], core[row])
-        key[key > model.max_eps * (1 + NEAR)] = np.inf
+        key[key > model.max_eps * (1 + RELATIVE_TOLERANCE)] = np.inf
         best = np.where(place > step, np.minimum(best, key), best)
     has = np.flatnonzero(parent >= 0)
     if (
@@ -294,7 +294,7 @@ def _require_merges(model: Any, rows: Array, some: Array, core: Array, children:
             side.update(fresh)
         met = seen >= 0
         np.minimum.at(least, seen[met], away[met])
-        if np.any(away[met] < heights[seen[met]] * (1 - NEAR)):
+        if np.any(away[met] < heights[seen[met]] * (1 - RELATIVE_TOLERANCE)):
             _refuse(model, "rows are nearer than the height at which they meet")
     if n <= WHOLE and not np.allclose(least, heights, rtol=1e-9, atol=0):
         _refuse(model, "merges are at other heights than the least distance of their clusters")
@@ -462,7 +462,7 @@ def _measure(model: Any, rows: Array, some: Array, others: Array | None = None, 
 
 
 def _close(a: Any, b: Any) -> bool:
-    return bool(a == b or abs(a - b) <= NEAR * min(abs(a), abs(b)))  # infinity is close to itself alone
+    return bool(a == b or abs(a - b) <= RELATIVE_TOLERANCE * min(abs(a), abs(b)))  # infinity is close to itself alone
 
 
 def _require_core(model: Any, rows: Array, some: Array, core: Array, near: int, most: float) -> None:
@@ -470,6 +470,6 @@ def _require_core(model: Any, rows: Array, some: Array, core: Array, near: int, 
         away = _measure(model, rows, np.array([row]))[0]
         away[row] = 0.0
         true = float(np.partition(away, near - 1)[near - 1])
-        beyond = true > most * (1 - NEAR) and np.isinf(core[row])
-        if not beyond and not (true <= most * (1 + NEAR) and _close(true, core[row])):
+        beyond = true > most * (1 - RELATIVE_TOLERANCE) and np.isinf(core[row])
+        if not beyond and not (true <= most * (1 + RELATIVE_TOLERANCE) and _close(true, core[row])):
             _refuse(model, f"the core distance of row {row} is {true:.8g}, not {core[row]:.8g}")

@@ -162,8 +162,8 @@ def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array
         refuse(model, f"it states the shares of {wanted} directions, and {min(most, T.shape[1])} are kept")
     true = np.zeros(wanted)
     true[: len(squares)] = (squares / total if total > 0 else np.zeros_like(squares))[:wanted]
-    doubt = 1e-7 + 64 * near * float(reach.max()) ** 2 / max(abs(total), 1e-300) + (model.tol**2 * len(prior))
-    require_near(model, "the share of a direction", model.explained_variance_ratio_, true, doubt)
+    rounding_error = 1e-7 + 64 * near * float(reach.max()) ** 2 / max(abs(total), 1e-300) + (model.tol**2 * len(prior))
+    require_near(model, "the share of a direction", model.explained_variance_ratio_, true, rounding_error)
 
 
 def check_quadratic(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-LARGEST = 1500
+MAX_DENSE_UNKNOWNS = 1500
 MOST_COLUMNS_ALONE = (
     256  # a product of a block takes milliseconds then, and waiting for a second thread of BLAS may take longer
 )
@@ -56,22 +56,24 @@ class _Judge:
         u = loss.repaired(u, q, y, balance=table.intercept)
         if not np.all(np.isfinite(u)):
             return np.inf, 0.0
-        z, doubt = -table.adjoint(u), table.adjoint_rounding(u)
+        z, rounding_error = -table.adjoint(u), table.adjoint_rounding(u)
         lean = self._lean(u) if table.intercept else 0.0
-        doubt = doubt + lean * np.multiply.outer(table.length, np.sqrt(np.sum(q[:, None] * u * u, axis=0)))
+        rounding_error = rounding_error + lean * np.multiply.outer(
+            table.length, np.sqrt(np.sum(q[:, None] * u * u, axis=0))
+        )
         value, slack = EXTENDED(0), EXTENDED(lean) * 4 * np.abs(at.objective)
         if penalty.is_bounding:
-            factor = penalty.factor(z, doubt)
+            factor = penalty.factor(z, rounding_error)
             u, z = factor * u, factor * z
         elif not np.isfinite(self.radius) and np.any(u):
             return np.inf, 0.0
         elif np.any(u):
             outside = np.maximum(z, 0) if penalty.positive else np.abs(z)
             reach = np.where(self.rms > 0, self.radius / np.where(self.rms > 0, self.rms, 1), 0)[:, None]
-            value, slack = np.sum(outside * reach), slack + np.sum(doubt * reach)
+            value, slack = np.sum(outside * reach), slack + np.sum(rounding_error * reach)
             z = np.minimum(z, 0) if penalty.positive else np.zeros_like(z)
         rows, sizes = loss.left_over(at.t, u, y, at.scale)
-        more, more_slack = penalty.left_over(at.w, z, doubt)
+        more, more_slack = penalty.left_over(at.w, z, rounding_error)
         value = value + q @ rows + more
         slack = slack + more_slack + (len(q) + 16) * UNIT * (q @ sizes) + self._score_slack(u)
         if not np.isfinite(value + slack):
@@ -105,7 +107,7 @@ class _Judge:
         if (
             not np.isfinite(loss.self_concordance)
             or self.objective.penalty.positive
-            or k * m > LARGEST
+            or k * m > MAX_DENSE_UNKNOWNS
             or (k > 1 and loss.self_concordance)
         ):
             return np.inf, 0.0
@@ -123,9 +125,13 @@ class _Judge:
             return np.inf, 0.0
         along = vectors.T @ (g / size[:, None]).astype(np.float64)
         fall = np.sqrt(np.sum(along**2 / values[:, None], axis=0))
-        doubt = np.vstack([table.adjoint_rounding(u)[used], np.full((int(table.intercept), k), UNIT * len(table.q))])
-        doubt = doubt + 2 * float(weight.max(initial=0.0)) * table.off(at.w, at.b, at.t) * size[:, None]
-        e = np.linalg.norm((doubt / size[:, None]).astype(np.float64), axis=0) / np.sqrt(values[0] - error)
+        rounding_error = np.vstack(
+            [table.adjoint_rounding(u)[used], np.full((int(table.intercept), k), UNIT * len(table.q))]
+        )
+        rounding_error = (
+            rounding_error + 2 * float(weight.max(initial=0.0)) * table.off(at.w, at.b, at.t) * size[:, None]
+        )
+        e = np.linalg.norm((rounding_error / size[:, None]).astype(np.float64), axis=0) / np.sqrt(values[0] - error)
         longest = 0.0
         if loss.self_concordance:
             to = vectors / np.sqrt(values) / size[:, None]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qed.certificates import EmbeddingCertificate
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-9  # relative: distances that differ by less may be in either order
+RELATIVE_TOLERANCE = 1e-9  # relative: distances that differ by less may be in either order
 SAME = 1e-6  # relative, of objectives and residuals
 
 
@@ -185,11 +185,14 @@ def _penalties(reference: Array, other: Array, own: int, k: int) -> Array:
     reference, other = reference.copy(), other.copy()
     reference[own] = other[own] = np.inf
     edge = np.partition(other, k - 1)[k - 1]
-    sure = np.flatnonzero(other < edge * (1 - NEAR))
-    tied = np.flatnonzero(np.abs(other - edge) <= NEAR * edge)
+    sure = np.flatnonzero(other < edge * (1 - RELATIVE_TOLERANCE))
+    tied = np.flatnonzero(np.abs(other - edge) <= RELATIVE_TOLERANCE * edge)
     open_places = k - len(sure)
     bounds = []
-    for factor, rank in ((1 + NEAR, 1), (1 - NEAR, 0)):  # equal distances behind, or before, where each counts itself
+    for factor, rank in (
+        (1 + RELATIVE_TOLERANCE, 1),
+        (1 - RELATIVE_TOLERANCE, 0),
+    ):  # equal distances behind, or before, where each counts itself
         farther = reference * factor
         beyond = np.sort(_beyond(farther, reference[tied], k - rank))
         chosen = beyond[:open_places] if rank else beyond[len(beyond) - open_places :]
@@ -214,9 +217,9 @@ def require_neighbors(model: Any, measure: Measure, ids: Array) -> Array:
         away = measure.to_all(measure.rows[i])
         away[i] = np.inf
         distances[i] = away[ids[i]]
-        farthest = distances[i].max(initial=0.0) * (1 - NEAR)
+        farthest = distances[i].max(initial=0.0) * (1 - RELATIVE_TOLERANCE)
         if np.count_nonzero(away < farthest) != np.count_nonzero(distances[i] < farthest):
             refuse(model, f"a row is nearer to row {i} than a neighbour that it names")
-        if np.any(np.diff(distances[i]) < -NEAR * distances[i][1:]):
+        if np.any(np.diff(distances[i]) < -RELATIVE_TOLERANCE * distances[i][1:]):
             refuse(model, "its neighbours are not in order")
     return distances

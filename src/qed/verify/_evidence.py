@@ -1,7 +1,7 @@
 """Regression by evidence, checked: the posterior and the evidence at the stored precisions, and one more step from there.
 
-Products of columns are summed anew, and the posterior precision is decomposed in extended precision. The step that follows from the
-stored precisions must gain and move as much as the certificate states: from changed ones it does otherwise.
+Products of columns are summed again, and the posterior precision is decomposed in extended precision. The step that follows from
+the stored precisions must gain and move as much as the certificate states: from changed ones it does otherwise.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._ascents import refuse, require, require_none
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
@@ -48,11 +48,12 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, y, sample_weight)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
+    require_none(model, certificate)
     shared = np.ndim(model.lambda_) == 0
     precision = np.broadcast_to(np.asarray(model.lambda_, dtype=EXTENDED), (rows.p,))
     kept = np.arange(rows.p) if shared else np.flatnonzero(model.lambda_ < model.threshold_lambda)
     if not shared and not np.all(np.delete(model.lambda_, kept) == max(float(model.threshold_lambda), 1e-300)):
-        _refuse(model, "columns that were left out have another precision than the threshold")
+        refuse(model, "columns that were left out have another precision than the threshold")
     centre = seen.mean if model.fit_intercept else np.zeros(rows.p + 1, EXTENDED)
     products = _products(rows, centre, kept, seen)
     here = _state(model, products, EXTENDED(model.alpha_), precision[kept], shared=shared)
@@ -60,29 +61,17 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     rounding = certificate.rounding
     most = 4096 * products.unit * (_size(here, products, certificate) + _noise(here, products))
     if not rounding <= most:
-        _refuse(model, f"a rounding of {rounding:.3g} is stated, and sums round by {most:.3g} at most")
+        refuse(model, f"a rounding of {rounding:.3g} is stated, and sums round by {most:.3g} at most")
     _require_ascent(model, certificate)
     objective = float(here.value / products.weight)
-    _require(model, "its log evidence is another", objective, certificate.objective, 2 * rounding)
+    require(model, "its log evidence is another", objective, certificate.objective, 2 * rounding)
     _require_gain(model, certificate, products, here)
     moved = _moved(model, products, here, shared=shared)
     moved = 0.0 if certificate.displacement == 0 and moved <= 580 * rounding else moved
     allowed = 1e-6 * certificate.displacement + 64 * rounding
-    _require(model, "the next step moves differently", moved, certificate.displacement, allowed)
+    require(model, "the next step moves differently", moved, certificate.displacement, allowed)
     off = abs(objective - certificate.objective)
     return Verdict(certificate.statement, objective, off, rounding, certificate.rounding, measure="log evidence")
-
-
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
-
-
-def _require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
-    if not abs(found - stated) <= allowed:
-        _refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
 
 
 def _products(rows: Rows, centre: Array, kept: Array, seen: Seen) -> Products:
@@ -124,7 +113,7 @@ def _cholesky(model: Any, matrix: Array) -> Array:
     for j in range(p):
         left = matrix[j:, j] - lower[j:, :j] @ lower[j, :j]
         if not left[0] > 0:
-            _refuse(model, "the posterior precision of its coefficients is not positive definite")
+            refuse(model, "the posterior precision of its coefficients is not positive definite")
         lower[j:, j] = left / np.sqrt(left[0])
     return lower
 
@@ -147,22 +136,22 @@ def _require_posterior(model: Any, here: State, kept: Array, centre: Array, seen
     spread = np.zeros(p, EXTENDED)
     spread[kept] = slack * (np.sqrt(np.sum((unit * here.mean) ** 2)) + 1) / unit * np.sqrt(EXTENDED(here.condition))
     if model.coef_.shape != (p,) or not np.all(np.abs(model.coef_ - own) <= spread + 4 * DOUBLE * np.abs(own)):
-        _refuse(model, "its coefficients are not the posterior mean at its precisions")
+        refuse(model, "its coefficients are not the posterior mean at its precisions")
     deviations = np.sqrt(np.diagonal(here.covariance))
     if model.sigma_.shape != here.covariance.shape or not np.all(
         np.abs(model.sigma_ - here.covariance) <= (slack + 1e-12) * np.outer(deviations, deviations)
     ):
-        _refuse(model, "sigma_ is not the posterior covariance at its precisions")
+        refuse(model, "sigma_ is not the posterior covariance at its precisions")
     deviation = np.sqrt(seen.spread / seen.weight)
     near = 1e-9 * (deviation + np.abs(seen.mean)) + np.finfo(float).tiny
     if not np.all(np.abs(model.X_offset_ - centre[:p]) <= near[:p]) or not np.all(model.X_scale_ == 1):
-        _refuse(model, "columns are centred elsewhere than at their means")
+        refuse(model, "columns are centred elsewhere than at their means")
     level = centre[p] - centre[:p] @ model.coef_.astype(EXTENDED)
     size = (
         near[p] + near[:p] @ np.abs(model.coef_) + 1e-12 * (np.abs(centre[:p]) @ np.abs(model.coef_) + abs(centre[p]))
     )
     if not abs(model.intercept_ - level) <= size:
-        _refuse(model, "its intercept does not follow from its coefficients")
+        refuse(model, "its intercept does not follow from its coefficients")
 
 
 def _unit(k: int) -> float:
@@ -192,12 +181,12 @@ def _noise(at: State, products: Products) -> float:
 def _require_ascent(model: Any, certificate: AscentCertificate) -> None:
     trace, slack = certificate.trace, 2 * certificate.rounding
     if not np.all(np.diff(trace) >= -slack) or not abs(float(trace[-1]) - certificate.objective) <= slack:
-        _refuse(model, "its log evidence fell between steps, or ended elsewhere than it states")
+        refuse(model, "its log evidence fell between steps, or ended elsewhere than it states")
     if certificate.what != "log evidence" or len(trace) - 1 > model.max_iter or len(trace) - 1 > model.n_iter_:
-        _refuse(model, "it speaks of another objective, or of more steps than were taken")
+        refuse(model, "it speaks of another objective, or of more steps than were taken")
     gained = float(trace[-1] - trace[-2]) if len(trace) > 1 else 0.0
     if certificate.outcome == "solved" and not gained <= certificate.tol + slack:
-        _refuse(model, "it says that the ascent came to rest, and its last step gained more than the tolerance")
+        refuse(model, "it says that the ascent came to rest, and its last step gained more than the tolerance")
 
 
 def _next(model: Any, products: Products, at: State, method: str, *, shared: bool) -> tuple[Any, Array]:
@@ -216,7 +205,7 @@ def _next(model: Any, products: Products, at: State, method: str, *, shared: boo
         precision = (tops + 2 * EXTENDED(model.lambda_1)) / (squares + 2 * EXTENDED(model.lambda_2))
         alpha = (noise_top + 2 * EXTENDED(model.alpha_1)) / (noise + 2 * EXTENDED(model.alpha_2))
     if not np.isfinite(alpha) or not np.isfinite(precision).all():
-        _refuse(model, "no step follows from its precisions")
+        refuse(model, "no step follows from its precisions")
     return np.clip(alpha, 1e-300, 1e300), np.clip(precision, 1e-300, 1e300)
 
 
@@ -233,7 +222,7 @@ def _require_gain(model: Any, certificate: AscentCertificate, products: Products
             return
         if gained > 8 * slack:
             break
-    _refuse(model, f"the next step gains {gained:.12g}, not {certificate.gain:.12g}; {slack:.2g} is within rounding")
+    refuse(model, f"the next step gains {gained:.12g}, not {certificate.gain:.12g}; {slack:.2g} is within rounding")
 
 
 def _moved(model: Any, products: Products, at: State, *, shared: bool) -> float:
@@ -250,7 +239,7 @@ def check_posterior(model: Any, certificate: Any, X: Any, y: Any, sample_weight:
     rows = read(model, X, y, sample_weight)
     seen = look(rows)
     if certificate.rows != seen.rows or certificate.what != "Mean and covariance of the posterior":
-        _refuse(model, f"it speaks of {certificate.rows} rows, and these are {seen.rows}")
+        refuse(model, f"it speaks of {certificate.rows} rows, and these are {seen.rows}")
     q = rows.p + bool(model.fit_intercept)
     G, c, yy = _plain_products(rows, q)
     mean = np.zeros(q, EXTENDED) if model.prior_mean is None else np.asarray(model.prior_mean, dtype=EXTENDED)
@@ -275,13 +264,13 @@ def check_posterior(model: Any, certificate: Any, X: Any, y: Any, sample_weight:
     condition = max(float(np.trace(white)) * q, 1.0)
     near = min(4 * certificate.rounding, _unit(q) * condition, 1e-3)
     if not certificate.rounding <= 64 * _unit(q) * condition or certificate.backward_error != 0:
-        _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {near:.3g} at most")
+        refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {near:.3g} at most")
     size = (np.sqrt(np.sum((unit * w) ** 2)) + np.sqrt(beta * yy)) / unit
     stored = np.append(model.coef_, model.intercept_) if model.fit_intercept else model.coef_
     if stored.shape != (q,) or not np.all(np.abs(stored - w) <= near * size + 4 * DOUBLE * np.abs(w)):
-        _refuse(model, "its coefficients are not the posterior mean")
+        refuse(model, "its coefficients are not the posterior mean")
     if not model.fit_intercept and model.intercept_ != 0:
-        _refuse(model, "it has an intercept, and none was asked for")
+        refuse(model, "it has an intercept, and none was asked for")
     found = _evidence_of(model, seen.weight, fit, shift, log_dets)
     scale = found[1] / found[0] if model.noise_variance is None else EXTENDED(1)
     deviations = np.sqrt(np.diagonal(S) * scale)
@@ -290,16 +279,16 @@ def check_posterior(model: Any, certificate: Any, X: Any, y: Any, sample_weight:
     if model.covariance_.shape != S.shape or not np.all(
         np.abs(model.covariance_ - S * scale) <= min(near + loose, 1e-3) * np.outer(deviations, deviations)
     ):
-        _refuse(model, "its covariance is not that of the posterior")
+        refuse(model, "its covariance is not that of the posterior")
     # squares cancel by themselves, and are at rest where the posterior mean is
     terms = 1 + float(seen.weight) * (1 + abs(np.log(beta))) + q + abs(float(found[2])) + float(shift)
     allowed = near * terms + 8 * near / condition * float(beta * yy)
     words = ("shape of the noise", "rate of the noise", "log evidence", "log Occam factor")
     numbers = (model.noise_shape_, model.noise_rate_, model.log_evidence_, model.log_occam_factor_)
     for word, number, true in zip(words, numbers, found, strict=True):
-        _require(model, f"its {word} is another", float(number), float(true), float(allowed) + 1e-12 * abs(float(true)))
+        require(model, f"its {word} is another", float(number), float(true), float(allowed) + 1e-12 * abs(float(true)))
     level = float(allowed / seen.weight) + 1e-12
-    _require(
+    require(
         model, "its log evidence a row is another", certificate.log_likelihood, float(found[2] / seen.weight), level
     )
     return Verdict(

@@ -42,7 +42,7 @@ Array = np.ndarray[Any, Any]
 RELATIVE = 1e-9  # of steps: sums in double precision
 ROOTS = 20_000_000  # values looked at, over all trees, to see that roots take the best splits
 LEAVES = 4  # of a tree that are looked at to see that they could not be split, the largest
-NEAR = 1e-50  # residuals below this are taken for zero
+ZERO_RESIDUAL = 1e-50  # residuals below this are taken for zero
 
 
 def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -67,14 +67,14 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
         if rows.loss == "huber":
             errors = np.abs(rows.y - scores[:, 0])
             own = float(quantiles(errors, rows.s, float(model.alpha), TIED, middle=False)[0])
-        _, slope, bend = curve(rows.loss, own, scores, rows.y)
+        _, slope, curvature = curve(rows.loss, own, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
             where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
             look = _Look(model, where, taken[first * k + c], rows, used)
             leaf = look.descended()
             look.check_gains(-slope[:, c], order, model.tree_importances_[first * k + c])
-            look.check_steps(slope[:, c], bend[:, c], rows.y - scores[:, 0], leaf, own)
+            look.check_steps(slope[:, c], curvature[:, c], rows.y - scores[:, 0], leaf, own)
             steps[:, c] = look.tree.value[leaf]
         before, scores = scores, scores + steps
         shown = own if own > 0 else level
@@ -266,7 +266,7 @@ class _Look:
         """See what splits take off the squared error, column by column, and that the root takes the best one."""
         tree, s = self.tree, self.rows.s
         W, R = np.zeros(len(tree.feature)), np.zeros(len(tree.feature))
-        if np.abs(residual).max(initial=0) < NEAR:
+        if np.abs(residual).max(initial=0) < ZERO_RESIDUAL:
             residual = np.zeros(len(residual))
         total = float(s[self.used].sum())
         centred = residual - float(s[self.used] @ residual[self.used]) / total
@@ -334,7 +334,7 @@ class _Look:
                 best = max(best, float((below**2 / left + above**2 / right - pull.sum() ** 2 / s.sum()).max()))
         return best
 
-    def check_steps(self, slope: Array, bend: Array, left: Array, leaf: Array, level: float) -> None:
+    def check_steps(self, slope: Array, curvature: Array, left: Array, leaf: Array, level: float) -> None:
         """Derive the step of every leaf."""
         model, tree, rows, rate = self.model, self.tree, self.rows, float(self.model.learning_rate)
         ends = np.flatnonzero(tree.feature < 0)
@@ -353,7 +353,7 @@ class _Look:
         else:
             G, H, A, W = (
                 np.bincount(leaf, s * one, minlength=len(tree.feature))[ends]
-                for one in (slope, bend, np.abs(slope), np.ones(len(slope)))
+                for one in (slope, curvature, np.abs(slope), np.ones(len(slope)))
             )
             steep = 1e-150 * W < H
             factor = (rows.k - 1) / rows.k if rows.k > 1 else 1.0

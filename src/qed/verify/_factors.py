@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from qed.certificates import StationaryCertificate
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-6  # of the null objective: codes that are found anew agree to far more
+RELATIVE_TOLERANCE = 1e-6  # of the null objective: codes that are found again agree to far more
+SWEEPS = 500  # over the entries of all codes at once, before those that still move are found one by one
 DEPENDENT = 1e-13  # of the largest curvature of atoms in use: less of it is rounding
 UNUSED = 1e-5  # of the penalty strength: how far below it no row correlates with an atom that is surely unused
 NONNEGATIVE = 1e-10  # of the same, for objectives of nonnegative codes
@@ -29,7 +30,7 @@ NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
 def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    """Find codes anew; raise CertificateError when objective or gap are not as stated."""
+    """Find codes again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     x = dense(model, X)
@@ -56,12 +57,12 @@ def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y:
         null = _divergence(x, np.full(x.shape, x.mean()), beta)
     objective = error + _penalty(W, on_W, ratio) + _penalty(H, on_H, ratio)
     size = max(null, objective)
-    require_stated(model, certificate, STEPS[beta == 2], (objective, null, gap), NEAR * size)
+    require_stated(model, certificate, STEPS[beta == 2], (objective, null, gap), RELATIVE_TOLERANCE * size)
     if not abs(objective - certificate.objective) <= NONNEGATIVE * size:  # which is flat where codes are the best ones
         refuse(model, f"its objective is {objective:.14g}, not {certificate.objective:.14g}")
-    if not abs(model.reconstruction_err_**2 / 2 - error) <= NEAR * size:
+    if not abs(model.reconstruction_err_**2 / 2 - error) <= RELATIVE_TOLERANCE * size:
         refuse(model, f"its reconstruction error is {np.sqrt(2 * error):.8g}, not {model.reconstruction_err_:.8g}")
-    return Verdict(certificate.statement, objective, max(gap, 0.0), NEAR * size, certificate.gap)
+    return Verdict(certificate.statement, objective, max(gap, 0.0), RELATIVE_TOLERANCE * size, certificate.gap)
 
 
 def require_stated(
@@ -103,19 +104,29 @@ def _asked(model: Any, p: int) -> int:
 
 def nonnegative_codes(P: Array, G: Array, l1: float, l2: float) -> Array:
     """Minimise w'(G + l2)w / 2 - (p - l1)'w over w >= 0 for all rows p of P, one component at a time."""
-    W = np.zeros_like(P)
-    curvature = np.diag(G) + l2
-    last = np.inf
-    for sweep in range(50_000):
-        moved = 0.0
-        for j in np.flatnonzero(curvature > 0):
-            best = np.maximum(W[:, j] - (W @ G[:, j] + l2 * W[:, j] - P[:, j] + l1) / curvature[j], 0.0)
-            moved += curvature[j] / 2 * float(np.sum((best - W[:, j]) ** 2))
+    W, Q = np.zeros_like(P), G + l2 * np.eye(len(G))
+    used = np.flatnonzero(np.diag(Q) > 0)
+    gained = np.zeros(len(P))
+    for _ in range(SWEEPS):
+        before, gained = gained, np.zeros(len(P))
+        for j in used:
+            best = np.maximum(W[:, j] - (W @ Q[:, j] - P[:, j] + l1) / Q[j, j], 0.0)
+            gained += Q[j, j] / 2 * (best - W[:, j]) ** 2
             W[:, j] = best
-        size = float(np.sum(P * W)) + 1e-300
-        if moved <= 1e-13 * size or (sweep > 500 and moved <= 1e-10 * size and moved >= last):
-            break
-        last = moved
+        slow = (gained > before / 2) & (gained > 0)
+        if not (slow | (gained > 1e-13 * (np.sum(P * W, axis=1) + 1e-300))).any():
+            return W
+    scale = 1 / np.sqrt(np.diag(Q)[used])
+    Q, P = Q[np.ix_(used, used)] * np.outer(scale, scale), (P[:, used] - l1) * scale
+
+    def value(w: Array, p: Array) -> float:
+        return float(w @ Q @ w / 2 - p @ w)
+
+    for i in np.flatnonzero(gained > 0):  # sweeps are slow where components are alike
+        swept = W[i, used] / scale
+        found = _active_set(P[i], Q, 0.0, swept, positive=True)
+        if (found >= 0).all() and value(found, P[i]) < value(swept, P[i]):
+            W[i, used] = found * scale
     return W
 
 
@@ -171,7 +182,7 @@ def _multiplied_components(x: Array, W: Array, H: Array, beta: float, penalty: t
 
 
 def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    """Find the lasso codes of all rows anew; raise CertificateError when objective or gap are not as stated."""
+    """Find the lasso codes of all rows again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, None)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     x, D, alpha = dense(model, X), np.asarray(model.components_), float(model.alpha)
@@ -200,13 +211,13 @@ def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: 
             place = np.maximum(best, 0.0) if model.positive_dict else best
             place = place / max(float(np.linalg.norm(place)), 1.0)
             gap += use / 2 * max(float(np.sum((D[j] - best) ** 2) - np.sum((place - best) ** 2)), 0.0)
-    near = NEAR * max(null, objective)
+    near = RELATIVE_TOLERANCE * max(null, objective)
     step = "change of a single entry of the codes or of a single atom"
     if near < objective - certificate.objective:
         # codes that were found here are not the best ones: the objective of those is bounded from below by dual points
-        doubt = float(np.sum(lacking(x, D, U, alpha, positive=model.positive_code)))
-        if certificate.objective >= objective - doubt - near:
-            objective, gap, near = certificate.objective, max(gap - doubt, 0.0), near + doubt
+        rounding_error = float(np.sum(lacking(x, D, U, alpha, positive=model.positive_code)))
+        if certificate.objective >= objective - rounding_error - near:
+            objective, gap, near = certificate.objective, max(gap - rounding_error, 0.0), near + rounding_error
     require_stated(model, certificate, step, (objective, null, gap), near)
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)
 
@@ -221,7 +232,7 @@ def _require_order(model: Any, D: Array, x: Array) -> None:
 
 
 def lacking(x: Array, D: Array, U: Array, alpha: float, *, positive: bool) -> Array:
-    """Bound, row by row, by how much other codes lower the objective of the lasso: by the best of three dual points.
+    """Bound for each row by how much other codes lower the objective of the lasso: by the best of three dual points.
 
     These are what is left of a row; that, moved to where the atoms in use correlate with it by alpha; and what no atom reaches.
     Each is shrunk until no atom correlates by more.

@@ -24,6 +24,7 @@ from qed.verify._forest_nodes import (
     refuse,
 )
 from qed.verify._forest_splits import BINS, BUDGET, Bag, Grown, Looked, bins_of, check_splits, ranks_of
+from qed.verify._label_weights import class_factors
 from qed.verify._quantiles import off_medians
 from qed.verify._rows import read_data
 from qed.verify._seeds import mixed, rows_with_replacement, stream
@@ -124,7 +125,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
         if not all(map(np.array_equal, found, stored)):
             refuse(model, f"the labels are {[labels.tolist() for labels in found]!r:.100}")
         codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
-        factor = _class_factors(model, found, codes, share)
+        factor = class_factors(model, found, codes, share)
         target = np.concatenate([np.eye(len(labels))[own] for labels, own in zip(found, codes.T, strict=True)], axis=1)
         if several:  # the Gini impurities of columns are the variances of their indicators, added up
             widths = [len(labels) for labels in found]
@@ -144,22 +145,6 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
     s = factor if draws else share * factor
     sample = Sample(criterion, target[used], s)
     return _Rows(table[used], sample, share, data.weight is not None, draws, is_class, widths)
-
-
-def _class_factors(model: Any, classes: list[Array], codes: Array, s: Array) -> Array:
-    """Return the product of the weights of the labels of each row."""
-    given, product = model.class_weight, np.ones(len(codes))
-    if given is None or (isinstance(given, str) and given == "balanced_subsample"):
-        return product
-    for c, labels in enumerate(classes):
-        if isinstance(given, str):
-            sums = np.array([s[codes[:, c] == k].sum() for k in range(len(labels))])
-            factor = s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0))
-        else:
-            own = given[c] if len(classes) > 1 else given
-            factor = np.array([float(own.get(label, 1.0)) for label in labels.tolist()])
-        product = product * factor[codes[:, c]]
-    return np.asarray(product)
 
 
 def _times(model: Any, rows: _Rows, number: int) -> Array:
@@ -359,7 +344,7 @@ def _check_out_of_bag(model: Any, rows: _Rows, sums: Array, judged: Array, X: An
     factor = np.ones(data.n_rows)
     if rows.is_class:
         codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
-        factor = _class_factors(model, data.classes if rows.widths else [data.classes], codes, share)
+        factor = class_factors(model, data.classes if rows.widths else [data.classes], codes, share)
     whole = np.full((data.n_rows, sums.shape[1]), np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         whole[share * factor > 0] = sums / judged[:, None]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._mixtures import refuse, require, require_ascent
+from qed.verify._ascents import Decomposed, decomposed, refuse, require, require_decomposition
+from qed.verify._mixtures import require_ascent
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 WHAT = "log-likelihood plus the logarithm of the prior"
-NEAR = 1e-7  # relative, of how far a step moves
+RELATIVE_TOLERANCE = 1e-7  # relative, of how far a step moves
 log_factorial = np.frompyfunc(lambda x: math.lgamma(float(x) + 1.0), 1, 1)
 
 
@@ -54,15 +55,16 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
         refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     require_ascent(model, certificate, WHAT)
     require(model, "its objective is another", here.objective, certificate.objective, rounding)
-    gained = _step(model, rows, here.following, prior).objective - here.objective
-    gained = 0.0 if certificate.gain == 0 and abs(gained) <= 20 * rounding else gained
+    found = _compare(model, rows, prior, stored, here.following)
+    gained = found.next_objective - here.objective
     require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding)
     smallest = np.maximum(stored.weights, np.finfo(float).tiny)
     noise = 1e-9 + 8 * DOUBLE * float(np.sqrt(np.sum(1 / smallest))) + 4 * math.sqrt(columns) * rounding
     moved = _displacement(model, stored, here.following)
     moved = 0.0 if certificate.displacement == 0 and moved <= 5 * noise else moved
-    allowed = NEAR * certificate.displacement + noise
+    allowed = RELATIVE_TOLERANCE * certificate.displacement + noise
     require(model, "the next step moves differently", moved, certificate.displacement, allowed)
+    require_decomposition(model, certificate, found, (4 * rounding, 8 * rounding, 8 * rounding))
     off = abs(here.objective - certificate.objective)
     return Verdict(certificate.statement, here.objective, off, rounding, certificate.rounding, "objective value")
 
@@ -154,16 +156,33 @@ def _step(model: Any, rows: Rows, at: Parameters, prior: Array) -> Step:
         for j, x in enumerate(block.X.T):
             counts[j] = counts[j] + shares.T @ _counted(model, x, counts[j].shape[1])
     alpha, poisson = EXTENDED(model.alpha), type(model).__name__ == "PoissonMixture"
-    logs, tables = EXTENDED(0), []
-    for j, (table, own) in enumerate(zip(at.tables, counts, strict=True)):
+    tables = []
+    for j, own in enumerate(counts):
         if poisson:
-            logs = logs + np.sum(prior[j] * np.log(table) - table)
             tables.append((own + alpha * prior[j]) / (n[:, None] + alpha))
         else:
-            logs = logs + np.sum(np.log(table))
             tables.append((own + alpha) / (n[:, None] + alpha * own.shape[1]))
-    objective = float((total + alpha * logs) / weight)
+    objective = float((total + _log_prior(model, at, prior)) / weight)
     return Step(objective, float(size / weight), Parameters(n / n.sum(), tables))
+
+
+def _log_prior(model: Any, at: Parameters, prior: Array) -> Any:
+    """Return the logarithm of the prior density, constants left out."""
+    if type(model).__name__ == "PoissonMixture":
+        logs = sum(np.sum(mean * np.log(table) - table) for mean, table in zip(prior, at.tables, strict=True))
+    else:
+        logs = sum(np.sum(np.log(table)) for table in at.tables)
+    return EXTENDED(model.alpha) * logs
+
+
+def _compare(model: Any, rows: Rows, prior: Array, at: Parameters, following: Parameters) -> Decomposed:
+    """Take the likelihood apart by the responsibilities of components, there and after the step that follows."""
+
+    def joint(of: Parameters, block: Any) -> Array:
+        return joint_logarithms(model, block.X, of)[0]
+
+    blocks = ((block.s, joint(at, block), joint(following, block)) for block in rows.blocks())
+    return decomposed(blocks, (_log_prior(model, at, prior), _log_prior(model, following, prior)), is_hard=False)
 
 
 def _displacement(model: Any, before: Parameters, after: Parameters) -> float:

@@ -81,7 +81,7 @@ def _curve(model: Any, places: Array) -> Array:
     after = np.searchsorted(ends, places)
     is_end = ends[after] == places
     if not np.array_equal(values[after][~is_end], values[after - 1][~is_end]):
-        _refuse(model, "its curve bends between two rows, or a level lacks one of its ends")
+        _refuse(model, "its curve has a knot between two rows, or a level lacks one of its ends")
     return np.asarray(values[after])
 
 

@@ -66,7 +66,7 @@ def _refuse(model: Any, words: str) -> None:
 
 
 def kernel_of(model: Any, x: Array) -> Array:
-    """Form a kernel by definition, row by row."""
+    """Form a kernel by definition, for each row."""
     name, n = model.kernel, len(x)
     if callable(name):
         return np.array([[float(name(a, b)) for b in x] for a in x])

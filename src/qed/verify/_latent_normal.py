@@ -8,11 +8,11 @@ covariance is factored here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._ascents import refuse, require, require_none
 from qed.verify._rows import DOUBLE, EXTENDED, read
 from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
@@ -42,6 +42,7 @@ def check_analysis(model: Any, certificate: AscentCertificate, X: Any, y: Any, s
     """Check factors: best loadings for the noise, the likelihood, and what one more step does."""
     found = _covariance(model, X)
     require_same_data(certificate.fingerprint, found.seen, len(found.S))
+    require_none(model, certificate)
     noise, L = np.asarray(model.noise_variance_), np.asarray(model.components_)
     rounding = _rounding(found, noise, certificate.objective)
     if not certificate.rounding <= 2 * rounding:
@@ -105,20 +106,6 @@ def check_probabilistic(
     off = max(_best(found.S, np.full(p, best), k) - likelihood, 0.0)
     require(model, "other parameters are more likely", off, 0.0, 2 * allowed)
     return Verdict(certificate.statement, likelihood, off, rounding, certificate.rounding, measure="log-likelihood")
-
-
-def refuse(model: Any, words: str) -> NoReturn:
-    """Say what is wrong."""
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
-
-
-def require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
-    """Refuse a number that is not near what it should be."""
-    if not abs(found - stated) <= allowed:
-        refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
 
 
 def _covariance(model: Any, X: Any) -> _Covariance:

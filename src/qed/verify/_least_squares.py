@@ -2,7 +2,7 @@
 
 The objective ``P(w, b) = Σ s (y - xw - b)² + alpha ‖w - prior‖²`` is quadratic, so its distance from the minimum is known from
 the gradient and the curvature: ``g · A⁺ g`` with ``A = X̃ᵀSX̃ + alpha I``. Gradient and objective are summed in extended precision;
-the curvature is decomposed by singular vectors, and every doubt about its eigenvalues is carried into the rounding. Directions
+the curvature is decomposed by singular vectors, and every error of its eigenvalues is carried into the rounding. Directions
 without curvature are charged for steps up to the radius that the certificate states.
 
 With more columns than rows the dual is used instead: any balanced ``u`` proves ``min P >= 2u·ỹ - ‖u‖² - ‖X̃ᵀu‖² / alpha``.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DOUBLE = 2.0**-53
 OBJECTIVE = 1e-9  # relative: what a fit tells of its objective, or adds to its gap
-LARGEST = 6000  # rows or columns whose square is decomposed; beyond, the plain bound by the penalty is used
+MAX_DECOMPOSED_SIDE = 6000  # rows or columns whose square is decomposed; beyond, the plain bound by the penalty is used
 Array = np.ndarray[Any, Any]
 
 
@@ -54,7 +54,7 @@ class _Problem:
     prior: Array  # (p, m)
     objective: Array  # (m,)
     g: Array  # (p, m), half the downhill gradient
-    doubt: Array  # (p, m), a bound on its rounding
+    rounding_error: Array  # (p, m), a bound on its rounding
 
     @property
     def unit_length(self) -> Array:
@@ -92,7 +92,8 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
         prior=prior,
         objective=point.squares - off + alpha * np.sum(step**2, axis=0),
         g=point.gradient - alpha * step,
-        doubt=rows.rounding(seen.rows) * np.multiply.outer(length[: rows.p], reach) + 8 * UNIT * alpha * np.abs(step),
+        rounding_error=rows.rounding(seen.rows) * np.multiply.outer(length[: rows.p], reach)
+        + 8 * UNIT * alpha * np.abs(step),
     )
     _require_radius(model, certificate, problem, w)
     objective = float(np.sum(problem.objective + off))
@@ -105,15 +106,17 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
             value, slack = _distance(problem, np.flatnonzero(alpha == strength), certificate.radius)
             distance, rounding = distance + value, rounding + slack
     _require_close(model, certificate, distance, rounding)
-    doubt = 1e-12 * float(np.sum(reach**2)) + rounding
-    _require_objective(model, certificate, objective, doubt)
+    rounding_error = 1e-12 * float(np.sum(reach**2)) + rounding
+    _require_objective(model, certificate, objective, rounding_error)
     # a fit tells those about its best intercept
-    _require_residuals(model, point.squares, certificate.gap + doubt + np.asarray(off + off_slack, dtype=np.float64))
+    _require_residuals(
+        model, point.squares, certificate.gap + rounding_error + np.asarray(off + off_slack, dtype=np.float64)
+    )
     if not prior.any():
-        known = certificate.fingerprint.spread_doubt  # what is left of rows that were forgotten
+        known = certificate.fingerprint.spread_rounding  # what is left of rows that were forgotten
         forgotten = 0.0 if known is None else float(np.sum(known[rows.p :]))
         null = float(np.sum(length[rows.p :] ** 2))
-        _require_null(model, certificate, null, doubt + min(forgotten, 1e-3 * null))
+        _require_null(model, certificate, null, rounding_error + min(forgotten, 1e-3 * null))
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
 
@@ -121,8 +124,8 @@ def _offset(rows: Rows, seen: Seen, point: _Point, w: Array, b: Array, reach: Ar
     """Return what an intercept other than the best one costs, and a bound on the rounding of that."""
     p = len(w)
     size = np.abs(seen.mean[p:]) + np.abs(seen.mean[:p]) @ np.abs(w) + np.abs(b)
-    doubt = 8 * UNIT * (p + 2) * size + rows.rounding(seen.rows) * reach / np.sqrt(seen.weight)
-    return seen.weight * point.offset**2, seen.weight * (2 * np.abs(point.offset) + doubt) * doubt
+    rounding_error = 8 * UNIT * (p + 2) * size + rows.rounding(seen.rows) * reach / np.sqrt(seen.weight)
+    return seen.weight * point.offset**2, seen.weight * (2 * np.abs(point.offset) + rounding_error) * rounding_error
 
 
 def _objective(model: Estimator, rows: Rows) -> tuple[Array, Array, bool]:
@@ -198,18 +201,18 @@ def _plain(problem: _Problem, radius: float) -> tuple[float, float]:
         alpha, one = float(problem.alpha[target]), np.array([target])
         if alpha > 0:
             size = float(np.sum(problem.g[:, one] ** 2))
-            both = float(np.sum((np.abs(problem.g[:, one]) + problem.doubt[:, one]) ** 2))
+            both = float(np.sum((np.abs(problem.g[:, one]) + problem.rounding_error[:, one]) ** 2))
             value, slack = value + size / alpha, slack + (both - size) / alpha
         else:
-            more, doubt = _by_convexity(problem, one, radius)
-            value, slack = value + more, slack + doubt
+            more, rounding_error = _by_convexity(problem, one, radius)
+            value, slack = value + more, slack + rounding_error
     return value, slack
 
 
 def _distance(problem: _Problem, targets: Array, radius: float) -> tuple[float, float]:
     """Return the distance from the optimum of targets that share a strength, and a bound on its error."""
     alpha = float(problem.alpha[targets[0]])
-    if problem.rows.p <= min(max(problem.seen.rows, 500), LARGEST):
+    if problem.rows.p <= min(max(problem.seen.rows, 500), MAX_DECOMPOSED_SIDE):
         return _by_curvature(problem, alpha, targets, radius)
     if alpha > 0:
         return _by_penalty(problem, alpha, targets)
@@ -218,7 +221,7 @@ def _distance(problem: _Problem, targets: Array, radius: float) -> tuple[float, 
 
 def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float) -> tuple[float, float]:
     """Divide the gradient by the curvature along the singular vectors of the columns, scaled to unit length."""
-    g, doubt = problem.g[:, targets].astype(np.float64), problem.doubt[:, targets].astype(np.float64)
+    g, rounding_error = problem.g[:, targets].astype(np.float64), problem.rounding_error[:, targets].astype(np.float64)
     p = len(g)
     length = problem.unit_length if np.isfinite(radius) else problem.length
     spread = (length**2).astype(np.float64) + alpha
@@ -233,7 +236,7 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
     keep = sigma > 4 * error
     scaled = d[:, None] * g
     along = vectors @ scaled
-    e = np.linalg.norm(d[:, None] * doubt, axis=0) + 8 * p * DOUBLE * np.linalg.norm(scaled, axis=0)
+    e = np.linalg.norm(d[:, None] * rounding_error, axis=0) + 8 * p * DOUBLE * np.linalg.norm(scaled, axis=0)
     value = np.sum((along[keep] / sigma[keep, None]) ** 2, axis=0)
     slack = np.sum(((np.abs(along[keep]) + e) / (sigma[keep, None] - error)) ** 2, axis=0) - value
     if np.isfinite(radius):  # a step beyond the radius is outside the claim: go along it as far as the claim goes
@@ -251,9 +254,9 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
 def _by_penalty(problem: _Problem, alpha: float, targets: Array) -> tuple[float, float]:
     """Bound by a dual point: from an own solve with the products of rows, or plainly where those are too many."""
     rows, seen = problem.rows, problem.seen
-    if seen.rows > LARGEST:
+    if seen.rows > MAX_DECOMPOSED_SIDE:
         size = float(np.sum(problem.g[:, targets] ** 2))
-        both = float(np.sum((np.abs(problem.g[:, targets]) + problem.doubt[:, targets]) ** 2))
+        both = float(np.sum((np.abs(problem.g[:, targets]) + problem.rounding_error[:, targets]) ** 2))
         return size / alpha, (both - size) / alpha
     x, y, root = _gathered(problem)
     v = (root / np.sqrt(np.sum(root**2)))[:, 0] if problem.intercept else np.zeros(len(root), EXTENDED)
@@ -287,7 +290,7 @@ def _by_convexity(problem: _Problem, targets: Array, radius: float) -> tuple[flo
     if not np.isfinite(radius):
         return float(np.sum(whole)), float(np.sum(slack))
     inside = 2 * np.linalg.norm(unit * problem.g[:, targets].astype(np.float64), axis=0) * radius
-    error = 2 * np.linalg.norm(unit * problem.doubt[:, targets].astype(np.float64), axis=0) * radius
+    error = 2 * np.linalg.norm(unit * problem.rounding_error[:, targets].astype(np.float64), axis=0) * radius
     return float(np.sum(np.minimum(inside, whole))), float(np.sum(np.where(inside < whole, error, slack)))
 
 
@@ -322,8 +325,10 @@ def _require_residuals(model: Any, squares: Array, near: Array) -> None:
         )
 
 
-def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, objective: float, doubt: float) -> None:
-    if not abs(objective - certificate.objective) <= OBJECTIVE * abs(objective) + certificate.gap + doubt:
+def _require_objective(
+    model: Estimator, certificate: LeastSquaresCertificate, objective: float, rounding_error: float
+) -> None:
+    if not abs(objective - certificate.objective) <= OBJECTIVE * abs(objective) + certificate.gap + rounding_error:
         msg = (
             f"The certificate of this {type(model).__name__} states an objective of {certificate.objective:.10g}, and it is "
             f"{objective:.10g}. The coefficients, the parameters or the certificate were changed after the fit."
@@ -331,8 +336,8 @@ def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, o
         raise CertificateError(msg)
 
 
-def _require_null(model: Estimator, certificate: LeastSquaresCertificate, null: float, doubt: float) -> None:
-    if not abs(null - certificate.null_objective) <= OBJECTIVE * null + doubt:
+def _require_null(model: Estimator, certificate: LeastSquaresCertificate, null: float, rounding_error: float) -> None:
+    if not abs(null - certificate.null_objective) <= OBJECTIVE * null + rounding_error:
         msg = (
             f"The certificate of this {type(model).__name__} states that the null model has an objective of "
             f"{certificate.null_objective:.10g}, and it has {null:.10g}: the certificate was changed after the fit."

@@ -17,6 +17,7 @@ from qed.verify._rows import EXTENDED
 Array = np.ndarray[Any, Any]
 HALF, ONE = EXTENDED(0.5), EXTENDED(1)
 ALMOST = ONE - np.finfo(EXTENDED).epsneg  # the largest number below one
+CERTAIN = EXTENDED(1e4)  # a score whose loss is far below all rounding
 
 
 class Loss(Protocol):
@@ -145,10 +146,10 @@ class Logistic:
         return shrunk_sides(u, q) if balance else u
 
     def constant(self, q: Array, y: Array) -> Array | None:
-        """Return the log-odds."""
+        """Return the log-odds; of a single label, which has none, a score that leaves no loss."""
         up, whole = q @ (y > 0), q.sum()
         if not np.all((up > 0) & (up < whole)):
-            return None
+            return np.asarray(np.where(up > 0, CERTAIN, -CERTAIN))
         return np.asarray(np.log(up) - np.log(whole - up))
 
 
@@ -210,7 +211,7 @@ class Softmax:
         """Return the logarithms of the frequencies; a class without a row is next to impossible."""
         k = int(y.max()) + 1
         share = np.array([q[y[:, 0] == label].sum() for label in range(k)])
-        return np.where(share > 0, np.log(np.where(share > 0, share, 1)), EXTENDED(-1e4))
+        return np.where(share > 0, np.log(np.where(share > 0, share, 1)), -CERTAIN)
 
     @staticmethod
     def _logs(t: Array) -> Array:

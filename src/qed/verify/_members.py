@@ -1,4 +1,4 @@
-"""Models whose answers are combined, taken apart: votes, stacks, one for each target, and searches for the best."""
+"""Models whose answers are combined, part by part: votes, stacks, one for each target, and searches for the best."""
 
 from __future__ import annotations
 

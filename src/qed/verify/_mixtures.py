@@ -6,12 +6,13 @@ from the stored parameters must gain and move as much as the certificate states:
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._ascents import Decomposed, decomposed, refuse, require, require_decomposition, require_none
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from qed.certificates import AscentCertificate
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-7  # relative, of how far a step moves
+RELATIVE_TOLERANCE = 1e-7  # relative, of how far a step moves
 
 
 class Parameters(NamedTuple):
@@ -45,7 +46,8 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     what = "log-likelihood" if model.algorithm == "soft" else "log-likelihood of the most probable components"
-    return judge(model, certificate, what, read_components(model, model.n_components), partial(_step, model, rows))
+    stored = read_components(model, model.n_components)
+    return judge(model, certificate, what, stored, partial(_step, model, rows), partial(_compare, model, rows))
 
 
 def check_classes(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -63,13 +65,22 @@ def check_classes(model: Any, certificate: AscentCertificate, X: Any, y: Any, sa
     table = np.stack([owner == known.index(label) if label in known else owner >= 0 for label in labels])
     stored = read_components(model, len(owner))
     what = "log-likelihood of rows and known labels"
-    return judge(model, certificate, what, stored, partial(_step, model, rows, possible=table))
+    step, compare = partial(_step, model, rows, possible=table), partial(_compare, model, rows, possible=table)
+    return judge(model, certificate, what, stored, step, compare)
 
 
 def judge(
-    model: Any, certificate: AscentCertificate, what: str, stored: Parameters, step: Callable[[Parameters], Found]
+    model: Any,
+    certificate: AscentCertificate,
+    what: str,
+    stored: Parameters,
+    step: Callable[[Parameters], Found],
+    compare: Callable[[Parameters, Parameters], Decomposed] | None,
 ) -> Verdict:
-    """Hold the certificate of Gaussian components against the objective at these, and against one more step."""
+    """Hold the certificate of Gaussian components against the objective at these, and against one more step.
+
+    ``compare`` takes a likelihood apart by stored and following parameters; None where the objective is no likelihood.
+    """
     p = stored.means.shape[1]
     condition, rounding, moved_rows = rounding_of(model, stored, certificate, p)
     if not certificate.rounding <= 2 * rounding:
@@ -77,46 +88,56 @@ def judge(
     require_ascent(model, certificate, what)
     here = step(stored)
     require(model, "its objective is another", here.objective, certificate.objective, rounding)
-    beyond = step(here.following)
-    moved = displacement(stored, here.following)
-    gained = beyond.objective - here.objective
-    gained = 0.0 if certificate.gain == 0 and abs(gained) <= 20 * rounding else gained
-    # the step may lead to components that are flatter than these, and its rounding grows with them
-    beyond_rounding = 64 * (p + 8) * DOUBLE * (1 + abs(beyond.objective)) * condition_of(model, here.following) ** 2
-    require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding + beyond_rounding)
+    found = None if compare is None else compare(stored, here.following)
+    _require_gain(model, certificate, stored, here, found, step)
     noise = (
         64 * (p + 8) * DOUBLE * condition**2
         + 1e-9
         + 8 * moved_rows
         + 8 * DOUBLE * float(np.sqrt(np.sum(1 / np.maximum(stored.weights, np.finfo(float).tiny))))
     )
+    moved = displacement(stored, here.following)
     moved = (
         0.0 if certificate.displacement == 0 and moved <= 5 * noise else moved
     )  # sums of rounded numbers move by less
-    require(
-        model,
-        "the next step moves differently",
-        moved,
-        certificate.displacement,
-        NEAR * certificate.displacement + noise,
-    )
+    allowed = RELATIVE_TOLERANCE * certificate.displacement + noise
+    require(model, "the next step moves differently", moved, certificate.displacement, allowed)
     off = abs(here.objective - certificate.objective)
     return Verdict(
         certificate.statement, here.objective, off, rounding, certificate.rounding, measure="objective value"
     )
 
 
-def refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
+def _require_gain(
+    model: Any,
+    certificate: AscentCertificate,
+    stored: Parameters,
+    here: Found,
+    found: Decomposed | None,
+    step: Callable[[Parameters], Found],
+) -> None:
+    """Hold what the next step gains, and the parts of a likelihood, against what was found.
 
-
-def require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
-    """Refuse a number that differs from the one stated by more than is allowed."""
-    if not abs(found - stated) <= allowed:
-        refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
+    A fit finds its parts from sums of products, so that flat components lose twice their digits. It finds the step with that error
+    too. The gain of a maximisation feels the square of it, which is nothing. The objective after the step feels it by its gradient:
+    that of the divergence f which a maximisation leaves, at most a multiple of the root of f; of other objectives, any.
+    """
+    p = stored.means.shape[1]
+    condition, rounding, _ = rounding_of(model, stored, certificate, p)
+    flat, beyond, _ = rounding_of(model, here.following, certificate, p)
+    objective = step(here.following).objective if found is None else found.next_objective
+    both = 2 * (rounding + beyond)
+    of_step = 64 * (p + 8) * DOUBLE * (1 + abs(objective)) * flat**2
+    if found is None:
+        require_none(model, certificate)
+    else:
+        of_sums, of_next_sums = 8 * p * DOUBLE * condition**2, 8 * p * DOUBLE * (condition**2 + flat**2)
+        of_divergence = of_step * min(1.0, math.sqrt(max(found.next_divergence, 0.0)))
+        near = (4 * rounding + of_sums, both + of_next_sums, both + of_next_sums + of_divergence)
+        require_decomposition(model, certificate, found, near)
+        of_step = of_step if getattr(model, "algorithm", "soft") == "hard" else of_divergence
+    gained = objective - here.objective
+    require(model, "the next step gains something else", gained, certificate.gain, both + of_step)
 
 
 def read_components(model: Any, k: int) -> Parameters:
@@ -224,26 +245,69 @@ def cholesky(model: Any, matrix: Array) -> Array:
     return lower
 
 
-def _step(model: Any, rows: Rows, at: Parameters, possible: Array | None = None) -> Found:
-    """Find the objective, and the parameters that one step leads to; ``possible`` are components by number of label."""
+class Components(NamedTuple):
+    """Components as rows meet them: levels (k,), Cholesky factors and means; and the logarithm of their prior density."""
+
+    levels: Array
+    factors: list[Array]
+    means: Array
+    log_prior: Any = EXTENDED(0)
+
+    def joint(self, X: Array, codes: Array | None, possible: Array | None) -> Array:
+        """Return joint log-densities of rows and components, (n, k); ``possible`` are components by number of label."""
+        squares = [
+            np.sum(solved(one, (X - mean).T) ** 2, axis=0) for one, mean in zip(self.factors, self.means, strict=True)
+        ]
+        logs = self.levels - 0.5 * np.stack(squares, axis=1)
+        return logs if possible is None or codes is None else np.where(possible[codes], logs, -np.inf)
+
+
+def _prior(model: Any, p: int) -> tuple[Array, float]:
+    """Return the scale of an inverse-Wishart prior, and for how many rows it counts; zeros where there is none."""
+    if getattr(model, "covariance_prior", None) is None:
+        return np.zeros(p), 0.0
+    degrees = p if model.degrees_of_freedom_prior is None else model.degrees_of_freedom_prior
+    return np.broadcast_to(np.asarray(model.covariance_prior, dtype=np.float64), (p,)), float(degrees + p + 1)
+
+
+def _components(model: Any, at: Parameters) -> Components:
     k, p = at.means.shape
-    floor, scale, extra = EXTENDED(model.reg_covar), np.zeros(p), 0.0
-    prior = EXTENDED(0)
+    scale, extra = _prior(model, p)
     factors = [cholesky(model, one) for one in at.covariances]
     logs_of = [np.sum(np.log(np.diagonal(one))) for one in factors]
     traces = [solved(one, np.eye(p, dtype=EXTENDED)) ** 2 for one in factors]
-    if getattr(model, "covariance_prior", None) is not None:
-        scale = np.broadcast_to(np.asarray(model.covariance_prior, dtype=np.float64), (p,))
-        degrees = p if model.degrees_of_freedom_prior is None else model.degrees_of_freedom_prior
-        extra = float(degrees + p + 1)
-        for j in range(1 if model.covariance_type == "tied" else k):
-            prior += -extra * logs_of[j] - 0.5 * np.sum(traces[j] @ scale)
+    distinct = range(1 if model.covariance_type == "tied" else k)
+    log_prior = sum((-extra * logs_of[j] - 0.5 * np.sum(traces[j] @ scale) for j in distinct), start=EXTENDED(0))
     with np.errstate(divide="ignore"):
         levels = np.log(at.weights) - np.array(logs_of) - 0.5 * p * np.log(2 * np.pi * EXTENDED(1))
-    levels = levels - 0.5 * floor * np.array([np.sum(one) for one in traces])
-    found = sums(model, rows, levels, factors, at.means, possible)
-    objective = float((found.total + prior) / found.weight)
-    return Found(objective, _following(model, at, (found.n, found.firsts, found.squares), (floor, scale, extra)))
+    levels = levels - 0.5 * EXTENDED(model.reg_covar) * np.array([np.sum(one) for one in traces])
+    return Components(levels, factors, at.means, log_prior)
+
+
+def _step(model: Any, rows: Rows, at: Parameters, possible: Array | None = None) -> Found:
+    """Find the objective, and the parameters that one step leads to."""
+    components = _components(model, at)
+    found = sums(model, rows, components, possible)
+    objective = float((found.total + components.log_prior) / found.weight)
+    return Found(objective, _following(model, at, found))
+
+
+def _compare(
+    model: Any, rows: Rows, at: Parameters, following: Parameters, possible: Array | None = None
+) -> Decomposed:
+    """Take the likelihood apart by the responsibilities of components, there and after the step that follows."""
+    here, beyond = _components(model, at), _components(model, following)
+
+    def joint(of: Components, block: Any) -> Array:
+        return of.joint(block.X, _codes(block, possible), possible)
+
+    blocks = ((block.s, joint(here, block), joint(beyond, block)) for block in rows.blocks())
+    is_hard = getattr(model, "algorithm", "soft") == "hard"
+    return decomposed(blocks, (here.log_prior, beyond.log_prior), is_hard=is_hard)
+
+
+def _codes(block: Any, possible: Array | None) -> Array | None:
+    return None if possible is None else block.y[:, 0].astype(np.int64)
 
 
 class Sums(NamedTuple):
@@ -256,32 +320,27 @@ class Sums(NamedTuple):
     squares: Array  # (k, p, p)
 
 
-def sums(
-    model: Any, rows: Rows, levels: Array, factors: list[Array], means: Array, possible: Array | None = None
-) -> Sums:
+def sums(model: Any, rows: Rows, components: Components, possible: Array | None = None) -> Sums:
     """Go through the rows once."""
+    means = components.means
     k, p = means.shape
     total = weight = EXTENDED(0)
     n, firsts, squares = np.zeros(k, EXTENDED), np.zeros((k, p), EXTENDED), np.zeros((k, p, p), EXTENDED)
     for block in rows.blocks():
-        logs = np.stack(
-            [levels[j] - 0.5 * np.sum(solved(factors[j], (block.X - means[j]).T) ** 2, axis=0) for j in range(k)]
-        )
-        if possible is not None:
-            logs = np.where(possible[block.y[:, 0].astype(np.int64)].T, logs, -np.inf)
-        top = logs.max(axis=0)
+        logs = components.joint(block.X, _codes(block, possible), possible)
+        top = logs.max(axis=1)
         if getattr(model, "algorithm", "soft") == "hard":
             shares = np.zeros_like(logs)
-            shares[np.argmax(logs, axis=0), np.arange(logs.shape[1])] = 1
+            shares[np.arange(len(logs)), np.argmax(logs, axis=1)] = 1
             total = total + block.s @ top
         else:
-            shares = np.exp(logs - top)
-            of_rows = shares.sum(axis=0)
-            shares = shares / of_rows
+            shares = np.exp(logs - top[:, None])
+            of_rows = shares.sum(axis=1)
+            shares = shares / of_rows[:, None]
             total = total + block.s @ (top + np.log(of_rows))
         weight = weight + block.s.sum()
         for j in range(k):
-            own, away = shares[j] * block.s, block.X - means[j]
+            own, away = shares[:, j] * block.s, block.X - means[j]
             n[j] += own.sum()
             firsts[j] += own @ away
             squares[j] += (own[:, None] * away).T @ away
@@ -296,12 +355,10 @@ def solved(lower: Array, right: Array) -> Array:
     return z
 
 
-def _following(
-    model: Any, at: Parameters, sums: tuple[Array, Array, Array], rules: tuple[Any, Array, float]
-) -> Parameters:
-    n, firsts, squares = sums
-    floor, scale, extra = rules
+def _following(model: Any, at: Parameters, found: Sums) -> Parameters:
+    n, firsts, squares = found.n, found.firsts, found.squares
     kind, (k, p) = model.covariance_type, at.means.shape
+    floor, (scale, extra) = EXTENDED(model.reg_covar), _prior(model, p)
     used, safe = n > 0, np.where(n > 0, n, EXTENDED(1))
     step = firsts / safe[:, None]
     scatter = squares - n[:, None, None] * step[:, :, None] * step[:, None, :]

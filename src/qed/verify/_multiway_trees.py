@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qed.certificates import TreeCertificate
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-9  # relative, of sums in double precision, and of what scores are compared by
+RELATIVE_TOLERANCE = 1e-9  # relative, of sums in double precision, and of what scores are compared by
 UNIT = 2.0**-51
 TIED = 2.0**-37  # of the impurity of the root, by which columns are taken for equal
 
@@ -55,7 +55,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     lower = sum(walk.mass(walk.own[group.reshape(-1) == g].sum(axis=0)) for g in range(int(group.max()) + 1))
     lower /= float(s.sum())
     rounding = (len(codes) + 16) * UNIT * max(null, 1.0) + TIED * null
-    slack = 2 * rounding + NEAR * null
+    slack = 2 * rounding + RELATIVE_TOLERANCE * null
     leaves = int((model.tree_.feature < 0).sum())
     claims = (certificate.rows, certificate.leaves, certificate.depth, certificate.is_greedy)
     if claims != (len(codes), leaves, 0, True):
@@ -125,9 +125,9 @@ class _Walk:
         tree, total = self.tree, float(weights.sum())
         fine = (
             tree.n_node_samples[node] == len(rows)
-            and abs(tree.weighted_n_node_samples[node] - total) <= NEAR * total
-            and np.all(np.abs(tree.value[node] - weights / total) <= NEAR)
-            and abs(tree.impurity[node] - mass / total) <= NEAR
+            and abs(tree.weighted_n_node_samples[node] - total) <= RELATIVE_TOLERANCE * total
+            and np.all(np.abs(tree.value[node] - weights / total) <= RELATIVE_TOLERANCE)
+            and abs(tree.impurity[node] - mass / total) <= RELATIVE_TOLERANCE
         )
         if not fine:
             _refuse(self.model, f"node {node} holds other rows, weights, shares or impurity than it states")
@@ -158,7 +158,7 @@ class _Walk:
             gains[j] = max(mass - sum(self.mass(part) for part in parts), 0.0) / total
             spreads[j] = -float((share * np.log2(share)).sum())
         column = int(self.tree.feature[node])
-        near = (TIED + NEAR) * max(root, 1.0)
+        near = (TIED + RELATIVE_TOLERANCE) * max(root, 1.0)
         is_best = limits and column in gains
         if is_best and model.criterion == "gain_ratio":
             mean = sum(gains.values()) / len(gains)

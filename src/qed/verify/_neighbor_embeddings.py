@@ -11,7 +11,7 @@ from qed.core import _targets
 from qed.verify._embeddings import Found, Measure, checker, compared, refuse, require_neighbors, spread_evenly
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-3  # what UMAP adds to squared distances
+SQUARED_DISTANCE_OFFSET = 1e-3  # what UMAP adds to squared distances
 
 
 def _solved(value: Any, wanted: float, start: Array) -> Array:
@@ -185,7 +185,7 @@ def _umap(model: Any, measure: Measure, points: Array, y: Any) -> Found:
 
     def odds(i: int) -> tuple[Array, Array, Array]:
         apart = points[i] - points
-        squares = NEAR + np.sum(apart**2, axis=1)
+        squares = SQUARED_DISTANCE_OFFSET + np.sum(apart**2, axis=1)
         return apart, squares, a * squares**b
 
     rows = spread_evenly(n, min(n, max(500, int(4e7 / n))))

@@ -45,8 +45,8 @@ def check(model: Any, certificate: NetworkCertificate, X: Any, y: Any, sample_we
         _require_silence(model, layers, rows)
     length, largest = (float(one) for one in (np.sqrt(sum(np.sum(g**2) for g in gradient)), _most(gradient)))
     slack = SLACK * float(size)
-    doubt = OBJECTIVE * (abs(float(objective)) + float(size))
-    if not abs(float(objective) - certificate.objective) <= doubt:
+    rounding_error = OBJECTIVE * (abs(float(objective)) + float(size))
+    if not abs(float(objective) - certificate.objective) <= rounding_error:
         raise CertificateError(
             f"{name} claims an objective of {certificate.objective:.10g}; these rows and weights give {float(objective):.10g}. The"
             " model was changed after the fit, or the data are others."
@@ -187,13 +187,13 @@ def _slope(
     depth = len(layers) // 2
     for block in blocks:
         a = [block.X.astype(kind)]
-        bends: list[Array] = []
+        derivatives: list[Array] = []
         for k in range(depth):
             z = a[-1] @ layers[2 * k] + layers[2 * k + 1]
             if k < depth - 1:
-                unit, bend = unit_of(model.activation, z)
+                unit, derivative = unit_of(model.activation, z)
                 a.append(unit)
-                bends.append(bend)
+                derivatives.append(derivative)
         losses, delta = _end(model.out_activation_, z, _truth(model, block, labels).astype(kind))
         share = (block.s / weight).astype(kind)
         value = value + np.sum(share * losses)
@@ -203,7 +203,7 @@ def _slope(
             gradient[2 * k + 1] += np.sum(delta, axis=0)
             size = size + np.sum(np.sqrt((np.sum(a[k] ** 2, axis=1) + 1) * np.sum(delta**2, axis=1)))
             if k:
-                delta = bends[k - 1] * (delta @ layers[2 * k].T)
+                delta = derivatives[k - 1] * (delta @ layers[2 * k].T)
     for k in range(depth):
         gradient[2 * k] += decay * layers[2 * k]
         square = np.sum(layers[2 * k].astype(EXTENDED) ** 2)

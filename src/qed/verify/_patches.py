@@ -181,7 +181,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     stored = model.affinity_matrix_
     dense = np.asarray(stored.toarray() if _tables.is_sparse(stored) else stored, np.float64)
     # one by one: the sums of some rows may be next to nothing
-    if dense.shape != A.shape or not np.all(np.abs(dense - A) <= (1e-9 + _doubt(model, measure)) * A + 1e-300):
+    if dense.shape != A.shape or not np.all(np.abs(dense - A) <= (1e-9 + _rounding_error(model, measure)) * A + 1e-300):
         refuse(model, "its affinities are others")
     A = dense.copy()
     np.fill_diagonal(A, 0.0)
@@ -212,7 +212,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
     return Found("sum of eigenvalues", objective, residual, size)
 
 
-def _doubt(model: Any, measure: Measure) -> Any:
+def _rounding_error(model: Any, measure: Measure) -> Any:
     """Bound the relative error of affinities by distances that were computed from products of rows."""
     if model.affinity != "rbf":
         return 0.0

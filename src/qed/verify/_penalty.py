@@ -60,29 +60,29 @@ class Penalty:
         size = np.maximum(z, 0) if self.positive else self.size(z)
         return np.asarray(np.maximum(size - self._l1, 0))
 
-    def factor(self, z: Array, doubt: Array) -> Any:
-        """Return the factor that brings z, uncertain by doubt, within l1, if l2 does not pay for the rest."""
+    def factor(self, z: Array, rounding_error: Array) -> Any:
+        """Return the factor that brings z, uncertain by rounding_error, within l1, if l2 does not pay for the rest."""
         if self.l2 > 0:
             return EXTENDED(1)
-        size = (np.maximum(z, 0) if self.positive else self.size(z)) + self.size(doubt)
+        size = (np.maximum(z, 0) if self.positive else self.size(z)) + self.size(rounding_error)
         outside = size > self._l1
         if not outside.any():
             return EXTENDED(1)
         share = np.where(outside, self._l1 / np.where(outside, size, 1), 1)
         return np.min(share) * (1 - 4 * EXTENDED(UNIT))
 
-    def left_over(self, w: Array, z: Array, doubt: Array) -> tuple[Any, Any]:
-        """Return value + conjugate - w z for feasible z, and a bound on its rounding with z uncertain by doubt."""
+    def left_over(self, w: Array, z: Array, rounding_error: Array) -> tuple[Any, Any]:
+        """Return value + conjugate - w z for feasible z, and a bound on its rounding with z uncertain by rounding_error."""
         over = self.beyond(z) if self.l2 > 0 else np.zeros_like(self.size(z))
         paid = np.sum(over**2) / (2 * EXTENDED(self.l2)) if self.l2 > 0 else EXTENDED(0)
         product, whole = np.sum(w * z), self.value(w)
         best = over / EXTENDED(self.l2) if self.l2 > 0 else over  # size of the coefficients that z would be best for
-        slack = np.sum(self.size(doubt) * np.maximum(np.abs(self.size(w) - best), UNIT * self.size(w)))
+        slack = np.sum(self.size(rounding_error) * np.maximum(np.abs(self.size(w) - best), UNIT * self.size(w)))
         if self.l2 > 0:
-            slack = slack + np.sum(self.size(doubt) ** 2) / (2 * EXTENDED(self.l2))
-            slack = slack + np.sum(self.size(doubt) * self.size(w - self._best(z)))
+            slack = slack + np.sum(self.size(rounding_error) ** 2) / (2 * EXTENDED(self.l2))
+            slack = slack + np.sum(self.size(rounding_error) * self.size(w - self._best(z)))
         else:
-            slack = slack + np.sum(self.size(doubt) * self.size(w))
+            slack = slack + np.sum(self.size(rounding_error) * self.size(w))
         terms = np.sum(np.abs(w * z)) + whole + paid
         return whole + paid - product, slack + (w.size + 16) * UNIT * terms
 

@@ -1,4 +1,4 @@
-"""Pipelines and unions of transformers, taken apart: every step with the rows that reached it.
+"""Pipelines and unions of transformers, part by part: every step with the rows that reached it.
 
 A function for each class yields the parts in their order, compared by name and number with the parameters of the whole; the
 caller verifies each before the next is asked for.
@@ -41,7 +41,7 @@ def pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
 
 
 def column_transformer(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
-    """Yield transformers with their columns; which columns those are is settled anew."""
+    """Yield transformers with their columns; which columns those are is settled again."""
     X = X if hasattr(X, "shape") else np.asarray(X)
     parts, blocks = named(model, "transformers_", 3), []
     weighted = vars(model).get("weighted_")  # None in files of versions that did not keep it

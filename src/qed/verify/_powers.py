@@ -26,7 +26,7 @@ TOLERANCE = 1e-12  # nats a row: far below what any number of rows can tell apar
 
 
 def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: Any) -> Verdict:
-    """Enclose the best powers anew; raise CertificateError when those of the model are others."""
+    """Enclose the best powers again; raise CertificateError when those of the model are others."""
     fit = Learnt(model, certificate, X if hasattr(X, "shape") else list(X), None, sample_weight)
     fit.require_columns()
     p, table, s = fit.p, fit.table, fit.s
@@ -46,10 +46,10 @@ def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: An
     )
     fit.require(np.isfinite(powers).all(), "stores powers that are no numbers")
     positive = model.method == "box-cox"
-    worst, doubt, bent = 0.0, 0.0, []
+    worst, rounding_error, transformed = 0.0, 0.0, []
     for j, column in enumerate(table.columns):
         x = np.asarray(column.dense).astype(np.float64).astype(EXTENDED)  # models learn from doubles
-        bent.append(_bent(x, powers[j], positive=positive))
+        transformed.append(_transformed(x, powers[j], positive=positive))
         here = ~np.isnan(x) & (s > 0)
         if np.isnan(low[j]):
             fit.require(np.isnan(high[j]), f"encloses the power of {called(model, j)} on one side alone")
@@ -57,9 +57,9 @@ def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: An
             continue
         own = _Column(x[here], s[here], positive=positive, single=fit.is_single)
         distance, slack = _distance(model, j, own, (float(low[j]), float(high[j])))
-        worst, doubt = max(worst, distance), max(doubt, slack)
+        worst, rounding_error = max(worst, distance), max(rounding_error, slack)
     gap = certificate.gap if isinstance(certificate.gap, float) else np.nan
-    if not (worst <= gap + doubt and 0 <= gap < np.inf):
+    if not (worst <= gap + rounding_error and 0 <= gap < np.inf):
         raise CertificateError(
             f"PowerTransformer claims that no power is better by more than {gap:.3g} a row; the derivatives allow"
             f" {worst:.3g}. The model was changed, or the data are others."
@@ -67,11 +67,11 @@ def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: An
     if model.standardize:
         # An exponential is rounded relative to its exponent, which is at most that of the largest allowed power.
         unit = 2.0**-24 if fit.is_single else 2.0**-53
-        columns = np.stack(bent, axis=1).astype(np.float64)
+        columns = np.stack(transformed, axis=1).astype(np.float64)
         require_scaler(fit, model.scaler_, columns, 16 * unit + 8 * 340.0 * 2.0**-53)
     else:
         fit.nothing("scaler_")
-    return Verdict(certificate.statement, 0.0, worst, doubt, gap, measure="")
+    return Verdict(certificate.statement, 0.0, worst, rounding_error, gap, measure="")
 
 
 def _require_nothing_to_choose(model: Any, j: int, x: Array) -> None:
@@ -83,8 +83,8 @@ def _require_nothing_to_choose(model: Any, j: int, x: Array) -> None:
         )
 
 
-def _bent(x: Array, power: Any, *, positive: bool) -> Array:
-    """Return the bent entries, by definition."""
+def _transformed(x: Array, power: Any, *, positive: bool) -> Array:
+    """Return the transformed entries, by definition."""
 
     def grown(base: Array, exponent: Any) -> Array:
         logs = np.log(base)

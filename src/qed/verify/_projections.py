@@ -33,7 +33,7 @@ def check_seeded(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
 
 
 def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    """Form the kernel anew, and hold eigenpairs, means and the regression on scores against it."""
+    """Form the kernel again, and hold eigenpairs, means and the regression on scores against it."""
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     x = dense(model, X)
@@ -55,7 +55,7 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     k = len(values)
     if V.shape != (n, k) or (model.n_components is not None and not 1 <= k <= model.n_components):
         refuse(model, "its eigenvectors have other shapes than asked for")
-    doubt = near * n
+    rounding_error = near * n
     if np.linalg.norm(V.T @ V - np.eye(k)) > certificate.orthogonality + 1e-13 * k:
         refuse(model, "its eigenvectors are not orthonormal")
     largest = V[np.argmax(np.abs(V), axis=0), np.arange(k)]
@@ -63,15 +63,15 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     if not (((V > 0) & ties).any(axis=0)).all() and (largest < 0).any():
         refuse(model, "an eigenvector is turned around")
     off = float(np.linalg.norm(centred @ V - V * values))
-    if not off <= certificate.backward_error * abs(total) + doubt:
+    if not off <= certificate.backward_error * abs(total) + rounding_error:
         refuse(model, f"its pairs are no eigenpairs of the kernel (off by {off:.3g})")
     _require_eigenvalues(model, x, centred, near)
     best = float(np.sum(np.sort(np.linalg.eigvalsh(centred))[::-1][:k]))
     distance = max(best - float(np.sum(values)), 0.0)
-    if not distance <= certificate.gap + doubt:
+    if not distance <= certificate.gap + rounding_error:
         refuse(model, f"other directions explain {distance:.3g} more, and at most {certificate.gap:.3g} is claimed")
     left = max(total - float(np.sum(values)), 0.0)
-    slack = doubt + 1e-9 * abs(total)
+    slack = rounding_error + 1e-9 * abs(total)
     if not (abs(left - certificate.objective) <= slack and abs(max(total, 0.0) - certificate.null_objective) <= slack):
         refuse(model, "it leaves out another part than stated")
     if certificate.what != "sum of squares in feature space":
@@ -80,7 +80,7 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
         _require_inverse(model, x, V * np.sqrt(values))
     elif "dual_coef_" in vars(model) or "X_transformed_fit_" in vars(model):
         refuse(model, "it holds a regression that it was not asked for")
-    return Verdict(certificate.statement, left, distance, doubt, certificate.gap)
+    return Verdict(certificate.statement, left, distance, rounding_error, certificate.gap)
 
 
 def _require_eigenvalues(model: Any, x: Array, centred: Array, near: float) -> None:

@@ -41,14 +41,14 @@ def quantiles(values: Array, s: Array, level: float, slack: float, *, middle: bo
     order = np.argsort(values, kind="stable")
     ranked, reached = np.asarray(values)[order], np.cumsum(np.asarray(s)[order].astype(EXTENDED))
     total, last = reached[-1], len(ranked) - 1
-    goal, doubt = EXTENDED(level) * total, (len(ranked) + 16) * DOUBLE * total
-    ends = [int(np.searchsorted(reached, goal - slack * total + shift)) for shift in (-doubt, doubt)]
+    goal, rounding = EXTENDED(level) * total, (len(ranked) + 16) * DOUBLE * total
+    ends = [int(np.searchsorted(reached, goal - slack * total + shift)) for shift in (-rounding, rounding)]
     places = np.arange(min(ends[0], last), min(ends[1], last) + 1)
     here, after = ranked[places], ranked[np.minimum(places + 1, last)]
     if not middle:
         return np.unique(here)
     off = np.abs(reached[places] - goal)
-    is_apart, is_met = off >= slack * total - doubt, off <= slack * total + doubt
+    is_apart, is_met = off >= slack * total - rounding, off <= slack * total + rounding
     return np.unique(np.concatenate([here[is_apart], (here / 2 + after / 2)[is_met]]))
 
 

@@ -1,4 +1,4 @@
-"""Gaps filled in rounds, taken apart: every model is checked with the rows as they were filled when it was fitted.
+"""Gaps filled in rounds, part by part: every model is checked with the rows as they were filled when it was fitted.
 
 The rounds are taken again from the first filling. A model is verified with the rows that the models before it left, and then asked
 for its own gaps, which its answers by definition must agree with. Drawn numbers follow from the seed.

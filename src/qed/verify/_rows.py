@@ -73,7 +73,7 @@ def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = 
     X, y, sample_weight : object
         As given to ``qed.verify``.
     finite : bool
-        Whether NaN and infinity in X are refused.
+        Whether NaN and infinity in X are rejected.
     """
     traits, owner = model._traits(), type(model).__name__  # noqa: SLF001
     table, names = read_numbers(model, X, are_of_fit=True)

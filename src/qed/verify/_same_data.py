@@ -1,4 +1,4 @@
-"""Whether rows are those that a certificate is about: their moments, summed anew and compared with its fingerprint."""
+"""Whether rows are those that a certificate is about: their moments, summed again and compared with its fingerprint."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def _tolerances(stated: Fingerprint, seen: Seen) -> tuple[Any, Array, Array]:
     """
     size, deviation = np.abs(seen.mean), np.sqrt(seen.spread / seen.weight)
     squares = seen.weight * seen.mean**2
-    weight = 1e-9 * seen.weight + min(stated.weight_doubt, 1e-6 * seen.weight)
+    weight = 1e-9 * seen.weight + min(stated.weight_rounding, 1e-6 * seen.weight)
     spread = 1e-9 * (seen.spread + 1e-6 * squares)
-    if stated.mean_doubt is None or stated.spread_doubt is None:  # from a file that does not say
+    if stated.mean_rounding is None or stated.spread_rounding is None:  # from a file that does not say
         return weight, np.asarray(1e-9 * (deviation + 1e-3 * size)), np.asarray(spread)
     most = 1e-6 * (deviation + size) + 1e-9 * np.max(deviation + size, initial=0)
-    mean = 1e-9 * (deviation + 1e-6 * size) + np.minimum(stated.mean_doubt, most)
-    spread = spread + np.minimum(stated.spread_doubt, 1e-6 * (seen.spread + 1e-3 * squares))
+    mean = 1e-9 * (deviation + 1e-6 * size) + np.minimum(stated.mean_rounding, most)
+    spread = spread + np.minimum(stated.spread_rounding, 1e-6 * (seen.spread + 1e-3 * squares))
     return weight, np.asarray(mean), np.asarray(spread)
 
 

@@ -1,6 +1,6 @@
 """Dual points for the checker: from the model's own scores, then from better and better points of its own.
 
-The checker improves on the model by Newton steps on the coefficients that matter, and offers the slope at each point, bent to
+The checker improves on the model by Newton steps on the coefficients that matter, and offers the slope at each point, corrected to
 first order along the next step, as a dual point. However good the model is, a few steps lead to a dual point that shows it;
 however bad, no dual point can make it look better than it is.
 """
@@ -23,13 +23,9 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-ROUNDS = (
-    60  # Newton's steps end by themselves: few are needed near the optimum, and a false claim is soon seen to be one
-)
-LENGTHS = (
-    60  # of a step, each half or twice the one before: curvature next to nothing makes steps too long by many orders
-)
-LARGEST = 1500  # unknowns whose equations are written down; beyond, conjugate gradients
+ROUNDS = 60  # Newton's steps end by themselves: few are needed near the optimum
+LENGTHS = 60  # of a step, each half or twice the one before: next to no curvature makes steps too long by many orders
+MAX_DENSE_UNKNOWNS = 1500  # unknowns whose equations are written down; beyond, conjugate gradients
 STEPS = 300
 
 
@@ -81,7 +77,7 @@ def dual_points(
         step = _Step.of(table, objective, at, u)
         if step is None:
             return
-        yield step.bent(u)
+        yield step.corrected(u)
         then = at
         at = step.taken()
         if not (at.objective < then.objective and start.objective - at.objective <= claimed):
@@ -110,20 +106,20 @@ class _Step:
         near = (w != 0) | penalty.spread(size > 0.5 * np.asarray(penalty.l1))
         near = np.broadcast_to(near, w.shape).any(axis=1) & (table.length > 0)
         every = table.length > 0
-        is_small = (every.sum() + len(rest)) * k <= LARGEST
+        is_small = (every.sum() + len(rest)) * k <= MAX_DENSE_UNKNOWNS
         columns = np.flatnonzero(every if is_small else near)
         extra = _extra_columns(table, objective, at)
         pull = (g + EXTENDED(penalty.l2) * w)[columns]
         rhs = np.vstack([pull, *(row[None, :] for row in rest)])
         if not len(rhs):
             return None
-        if (len(columns) + len(rest)) * k <= LARGEST:
+        if (len(columns) + len(rest)) * k <= MAX_DENSE_UNKNOWNS:
             d = _least(table, objective, at, columns, extra, rhs)
         else:
             d = _conjugate_gradients(table, objective, at, columns, extra, rhs)
         return cls(table, objective, at, columns, extra, d) if np.all(np.isfinite(d)) else None
 
-    def bent(self, u: Array) -> Array:
+    def corrected(self, u: Array) -> Array:
         """Return the slopes after the step, to first order."""
         loss, t, y, scale = self.objective.loss, self.at.t, self.table.y, self.at.scale
         out = np.array(u)
@@ -279,7 +275,7 @@ class _Quadratic:
         return move
 
     def _downhill(self, move: Array, sign: Array) -> tuple[Array, bool]:
-        """Return the best move for given signs and True; where there is none because nothing bends, a long way downhill."""
+        """Return the best move for given signs and True; where there is none because there is no curvature, a long way downhill."""
         used = sign != 0
         if used.any():
             values, vectors = np.linalg.eigh(self.matrix[np.ix_(used, used)])
@@ -301,7 +297,7 @@ class _Quadratic:
             sign, matrix = np.zeros(len(v)), self.matrix.copy()
             used = np.zeros(len(v), dtype=bool)
             used[others] = self.unit[others] > 0
-            bent = np.zeros(len(v))  # the penalty is linearised about v, the move starts at the start
+            linearised = np.zeros(len(v))  # the penalty is linearised about v, the move starts at the start
             for at in groups:
                 l1, step = float(self.l1[at[0]]), float(self.unit[at].max())
                 length, size = float(np.linalg.norm(here[at])), float(np.linalg.norm(ahead[at]))
@@ -314,9 +310,9 @@ class _Quadratic:
                 around = l1 / max(guess, 1e-300) * (np.eye(len(at)) - np.outer(toward, toward))
                 around = around * np.outer(self.unit[at], self.unit[at])
                 matrix[np.ix_(at, at)] += around
-                bent[at] = around @ self.start[at]
+                linearised[at] = around @ self.start[at]
             new = np.where(used, 0.0, -self.start)
-            fall = self._fall(sign) - bent - self.matrix @ new
+            fall = self._fall(sign) - linearised - self.matrix @ new
             if used.any():
                 new[used] = _solve(matrix[np.ix_(used, used)], fall[used])
             moved = float(np.max(np.abs(new - move), initial=0.0))
@@ -357,8 +353,10 @@ def _conjugate_gradients(
     def times(d: Array) -> Array:
         total = np.zeros_like(d)
         for some, x in table.pieces(columns, extra):
-            bent = np.einsum("nab,nb->na", np.asarray(loss.curvature(t[some], y[some], scale), dtype=np.float64), x @ d)
-            total += x.T @ (table.q[some, None].astype(np.float64) * bent)
+            curved = np.einsum(
+                "nab,nb->na", np.asarray(loss.curvature(t[some], y[some], scale), dtype=np.float64), x @ d
+            )
+            total += x.T @ (table.q[some, None].astype(np.float64) * curved)
         total[:m] += float(penalty.l2) * d[:m]
         return np.where(used, total, 0.0)
 
@@ -407,7 +405,11 @@ def _between_kinks(table: Table, objective: Objective, at: Point) -> Iterator[Ar
     w = at.w[:, 0].astype(np.float64)
     for width in (1e-14, 1e-11, 1e-8, 1e-6):
         kinks = np.flatnonzero(r <= width * size)
-        most = LARGEST if isinstance(loss, Scaled) else min(LARGEST, 4 * int(np.count_nonzero(w)) + 50)
+        most = (
+            MAX_DENSE_UNKNOWNS
+            if isinstance(loss, Scaled)
+            else min(MAX_DENSE_UNKNOWNS, 4 * int(np.count_nonzero(w)) + 50)
+        )
         if not len(kinks) or len(kinks) > most:
             continue
         moved, asked = np.array(u), np.sign(w)

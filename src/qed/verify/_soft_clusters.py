@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._ascents import refuse, require, require_none
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read, read_data
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -22,9 +22,10 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, None, sample_weight)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
+    require_none(model, certificate)
     centres = np.asarray(model.cluster_centers_).astype(EXTENDED)
     if centres.shape != (model.n_clusters, rows.p):
-        _refuse(model, f"its centres have shape {centres.shape}")
+        refuse(model, f"its centres have shape {centres.shape}")
     unit = float(np.sum(seen.spread) / seen.weight) or 1.0
     farthest = max(
         float(np.max(np.sum((block.X - seen.mean.astype(rows.kind)) ** 2, axis=1))) for block in rows.blocks()
@@ -32,23 +33,23 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     reach = farthest + float(np.max(np.abs(centres), initial=0)) ** 2
     rounding = 128 * (rows.p + 8) * DOUBLE * ((reach + 1 / model.beta) / unit + abs(certificate.objective))
     if not certificate.rounding <= rounding:
-        _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
+        refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     trace, slack = certificate.trace, 2 * certificate.rounding
     if not np.all(np.diff(trace) >= -slack) or not abs(float(trace[-1]) - certificate.objective) <= slack:
-        _refuse(model, "its objective fell between steps, or ended elsewhere than it states")
+        refuse(model, "its objective fell between steps, or ended elsewhere than it states")
     if certificate.what != "negative soft inertia, in units of that of one centre,":
-        _refuse(model, "its objective is another")
+        refuse(model, "its objective is another")
     if len(trace) - 1 > model.max_iter or model.n_iter_ != len(trace) - 1:
-        _refuse(model, "it speaks of other steps than were taken")
+        refuse(model, "it speaks of other steps than were taken")
     here, means, counts = _step(rows, centres, model.beta, unit)
-    _require(model, "its objective is another", here, certificate.objective, rounding)
+    require(model, "its objective is another", here, certificate.objective, rounding)
     there, _, _ = _step(rows, means, model.beta, unit)
     gained = 0.0 if certificate.gain == 0 and abs(there - here) <= 16 * rounding else there - here
-    _require(model, "the next step gains something else", gained, certificate.gain, 2 * rounding)
+    require(model, "the next step gains something else", gained, certificate.gain, 2 * rounding)
     moved = float(np.sqrt(np.sum(counts @ (means - centres) ** 2) / seen.weight / unit))
     noise = 1e-9 + 1e3 * DOUBLE * float(np.sqrt((reach + np.sum(seen.spread)) / unit))
     moved = 0.0 if certificate.displacement == 0 and moved <= 3 * noise else moved
-    _require(model, "the next step moves differently", moved, certificate.displacement, 1e-7 * moved + noise)
+    require(model, "the next step moves differently", moved, certificate.displacement, 1e-7 * moved + noise)
     _require_labels(model, X, sample_weight, centres.astype(np.float64))
     return Verdict(
         certificate.statement,
@@ -58,18 +59,6 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
         certificate.rounding,
         "objective value",
     )
-
-
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
-
-
-def _require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
-    if not abs(found - stated) <= allowed:
-        _refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
 
 
 def _step(rows: Rows, centres: Array, beta: float, unit: float) -> tuple[float, Array, Array]:
@@ -94,7 +83,7 @@ def _require_labels(model: Any, X: Any, sample_weight: Any, centres: Array) -> N
     data = read_data(model, X, None, sample_weight)
     x, labels = np.asarray(data.X, np.float64), np.asarray(model.labels_)
     if labels.shape != (len(x),):
-        _refuse(model, "its labels are not those of these rows")
+        refuse(model, "its labels are not those of these rows")
     inertia, size = 0.0, 0.0
     for first in range(0, len(x), 4096):
         some = slice(first, first + 4096)
@@ -102,7 +91,7 @@ def _require_labels(model: Any, X: Any, sample_weight: Any, centres: Array) -> N
         own = away[np.arange(len(away)), labels[some]]
         scale = away.max(axis=1) + np.sum(x[some] ** 2, axis=1) + np.max(np.sum(centres**2, axis=1))
         if np.any(own - away.min(axis=1) > 1e-12 * x.shape[1] * scale):
-            _refuse(model, "its labels do not name the nearest centres")
+            refuse(model, "its labels do not name the nearest centres")
         s = np.ones(len(own)) if data.weight is None else data.weight[some]
         inertia, size = inertia + float(s @ own), size + float(s @ scale)
-    _require(model, "its inertia is another", model.inertia_, inertia, 1e-11 * (inertia + size))
+    require(model, "its inertia is another", model.inertia_, inertia, 1e-11 * (inertia + size))

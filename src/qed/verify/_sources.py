@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._latent_normal import refuse, require
+from qed.verify._ascents import refuse, require
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from qed.certificates import StationaryCertificate
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-8  # relative, of moments of white rows
+RELATIVE_TOLERANCE = 1e-8  # relative, of moments of white rows
 
 
 def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
@@ -44,8 +44,8 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     signed = B * np.where(np.diag(B) < curved, -1.0, 1.0)[:, None]
     lacking = signed[above] - signed.T[above] if model.algorithm == "parallel" else B[above]
     objective = float(np.sum(lacking**2))
-    near = NEAR * (size + 1)
-    off = NEAR * (size + 1) ** 0.5  # of a moment, which is squared
+    near = RELATIVE_TOLERANCE * (size + 1)
+    off = RELATIVE_TOLERANCE * (size + 1) ** 0.5  # of a moment, which is squared
     if certificate.step != "rotation of the sources" or certificate.radius != 0 or certificate.curvature != 0:
         refuse(model, "it speaks of another step")
     require(
@@ -108,9 +108,9 @@ def _moments(model: Any, rows: Rows, A: Array, mean: Array) -> tuple[Array, Arra
     count = 0
     for block in rows.blocks():
         y = ((block.X - mean.astype(rows.kind)) @ A.T.astype(rows.kind)).astype(np.float64)
-        g, G, bend = _contrast(model, y)
+        g, G, curvature = _contrast(model, y)
         products, B, count = products + y.T @ y, B + g.T @ y, count + len(y)
-        values, curved = values + G.sum(axis=0), curved + bend.sum(axis=0)
+        values, curved = values + G.sum(axis=0), curved + curvature.sum(axis=0)
     return tuple((total / count).astype(np.float64) for total in (products, B, values, curved))  # type: ignore[return-value]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.verify._answers._found import codes as require_codes
-from qed.verify._factors import NEAR, dense, lacking, refuse, require_stated
+from qed.verify._factors import RELATIVE_TOLERANCE, dense, lacking, refuse, require_stated
 from qed.verify._rows import DOUBLE, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -54,7 +54,7 @@ def check_components(model: Any, certificate: StationaryCertificate, X: Any, y: 
         target = U[:, j] + rest @ V[j] / use
         place = target / max(float(np.linalg.norm(target)), 1.0)
         gap += use / 2 * max(float(np.sum((U[:, j] - target) ** 2) - np.sum((place - target) ** 2)), 0.0)
-    near = NEAR * max(null, objective)
+    near = RELATIVE_TOLERANCE * max(null, objective)
     words = "change of a single entry of the codes or of a single atom"
     require_stated(model, certificate, words, (objective, null, gap), near)
     return Verdict(certificate.statement, objective, gap, near, certificate.gap)

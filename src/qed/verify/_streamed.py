@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 PIVOTS = 4096
-LARGEST = np.int64(2**63 - 1)
+MAX_INT64 = np.int64(2**63 - 1)
 
 
 def _columns(chunk: Any) -> Any:
@@ -56,7 +56,7 @@ def _times(chunk: Any) -> list[tuple[Array, Array, int]]:
 def _place(value: float, count: int) -> Array:
     """Return the place of a float64 among all of them, a signed whole number, several times."""
     whole = np.full(count, value).view(np.int64)
-    return np.where(whole < 0, -(whole & LARGEST), whole)
+    return np.where(whole < 0, -(whole & MAX_INT64), whole)
 
 
 def _value(places: Array) -> Array:

@@ -1,7 +1,7 @@
 """Directions of largest variance, checked: what they explain and what the best ones would, summed again from the rows.
 
 The scatter of the columns, or of the rows where those are fewer, is summed in blocks; the sum of its largest eigenvalues is
-what the best directions explain. Beyond ``LARGEST`` of both it is not formed: then a search of its own, by powers of the
+what the best directions explain. Beyond ``MAX_GRAM_SIDE`` of both it is not formed: then a search of its own, by powers of the
 matrix from another random start, looks for directions that would refute the claim.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qed.certificates import SubspaceCertificate
 
 
-LARGEST = 4000  # rows or columns whose square is formed
+MAX_GRAM_SIDE = 4000  # rows or columns whose square is formed
 ROUNDS = 12  # of a search by powers
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +49,7 @@ class _Scatter:
 
     def best(self, k: int) -> float:
         """Return what the best k directions explain; what a search finds where the matrix is too large."""
-        if min(self.count, self.rows.p) > LARGEST:
+        if min(self.count, self.rows.p) > MAX_GRAM_SIDE:
             return self._searched(k)
         if self.rows.p <= self.count:
             square: Any = 0.0
@@ -81,14 +81,14 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
     _require_shapes(model, V, values, rows.p)
     _require_signs(model, V)
     slack = rows.rounding(seen.rows) + 64 * (rows.p + seen.rows) ** 0.5 * DOUBLE
-    doubt = slack * total + (rows.p + 16) * DOUBLE * total
+    rounding_error = slack * total + (rows.p + 16) * DOUBLE * total
     _require_mean(model, seen)
     counted = abs(float(model.n_samples_) - float(seen.weight)) / float(seen.weight)
     _require(model, "its number of rows is not that of these", counted, (seen.rows + 16) * DOUBLE)
     skew = _skew(model, certificate, V)
     _require_what(model, certificate, "variance")
     scatter = _Scatter(rows, seen.mean.astype(np.float64), seen.rows, (total if total > 0 else 1.0) ** 0.5)
-    verdict = _compared(model, certificate, scatter, _Pairs(V, values, skew, total, doubt, free))
+    verdict = _compared(model, certificate, scatter, _Pairs(V, values, skew, total, rounding_error, free))
     _require_rest(model, values, total, free, seen.rows, float(seen.weight))
     return verdict
 
@@ -103,10 +103,10 @@ def check_truncated(model: Any, certificate: SubspaceCertificate, X: Any, y: Any
     _require_signs(model, V)
     total = float(np.sum(seen.spread + seen.weight * seen.mean**2))
     slack = rows.rounding(seen.rows) + 64 * (rows.p + seen.rows) ** 0.5 * DOUBLE
-    doubt = slack * total + (rows.p + 16) * DOUBLE * total
+    rounding_error = slack * total + (rows.p + 16) * DOUBLE * total
     skew = _skew(model, certificate, V)
     scatter = _Scatter(rows, np.zeros(rows.p), seen.rows, (total if total > 0 else 1.0) ** 0.5)
-    verdict = _compared(model, certificate, scatter, _Pairs(V, values, skew, total, doubt, 1.0))
+    verdict = _compared(model, certificate, scatter, _Pairs(V, values, skew, total, rounding_error, 1.0))
     count, mean, squares = EXTENDED(seen.rows), EXTENDED(0), EXTENDED(0)
     for block in rows.blocks():
         z = (block.X - seen.mean.astype(rows.kind)) @ V.T.astype(rows.kind)
@@ -128,7 +128,7 @@ class _Pairs:
     values: Array
     skew: float
     total: float
-    doubt: float
+    rounding_error: float
     free: float
 
 
@@ -145,10 +145,10 @@ def _compared(model: Any, certificate: SubspaceCertificate, scatter: _Scatter, p
     moved = scatter.times(V.T)  # in shares of the total
     captured = whole * float(np.sum(V.T * moved)) / (1 + pairs.skew)
     off = float(np.linalg.norm((moved - V.T * (pairs.values / whole)).astype(np.float64)))
-    allowed = certificate.backward_error + 1e-15 + pairs.doubt / whole
+    allowed = certificate.backward_error + 1e-15 + pairs.rounding_error / whole
     _require(model, "its directions and variances are no pairs of the covariance", off, allowed)
     distance = max(whole * scatter.best(len(V)) - captured, 0.0) / free
-    if not (np.isfinite(pairs.doubt) and distance <= certificate.gap + pairs.doubt / free):
+    if not (np.isfinite(pairs.rounding_error) and distance <= certificate.gap + pairs.rounding_error / free):
         msg = (
             f"The certificate of this {type(model).__name__} is false: it claims that no directions explain more by over "
             f"{certificate.gap:.3g}, and some explain {distance:.3g} more. The model was changed after the fit. Fit again."
@@ -158,7 +158,7 @@ def _compared(model: Any, certificate: SubspaceCertificate, scatter: _Scatter, p
     near = certificate.gap + 1e-9 * total / free
     _require(model, "it leaves out another part than stated", abs(left - certificate.objective), near)
     _require(model, "the total is another", abs(total / free - certificate.null_objective), 1e-9 * total / free)
-    return Verdict(certificate.statement, left, distance, pairs.doubt / free, certificate.gap)
+    return Verdict(certificate.statement, left, distance, pairs.rounding_error / free, certificate.gap)
 
 
 def _require_what(model: Any, certificate: SubspaceCertificate, what: str) -> None:

@@ -75,11 +75,11 @@ class Table:
         size = np.sqrt(np.sum(self.q[:, None] * u * u, axis=0))
         return np.asarray(np.multiply.outer(self.rows.rounding(len(self.q)) * self.length, size))
 
-    def second(self, columns: Array, extra: Array, bend: Callable[[slice], Array]) -> Array:
-        """Return Σ q A' bend A in doubles, for A of some columns and of extra ones given for each row, scores outermost."""
+    def second(self, columns: Array, extra: Array, curvature: Callable[[slice], Array]) -> Array:
+        """Return Σ q A' curvature A in doubles, for A of some columns and of extra ones given for each row, scores outermost."""
         total: Array | float = 0.0
         for some, x in self.pieces(columns, extra):
-            weighted = self.q[some, None, None].astype(np.float64) * np.asarray(bend(some), dtype=np.float64)
+            weighted = self.q[some, None, None].astype(np.float64) * np.asarray(curvature(some), dtype=np.float64)
             k = weighted.shape[1]
             rows = [[x.T @ (weighted[:, left, right, None] * x) for right in range(k)] for left in range(k)]
             total = total + np.block(rows)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.verify._ascents import require_none
 from qed.verify._factors import refuse
 from qed.verify._rows import DOUBLE, read, read_data
 from qed.verify._same_data import look, require_same_data
@@ -90,6 +91,7 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
         refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     _near(model, "its bound", value, certificate.objective, 4 * rounding)
     _require_trace(model, certificate, rounding)
+    require_none(model, certificate)
     after, following = _next(words, gamma, lam, priors)
     gained = _bound(words, after, following, priors) - value
     gained = 0.0 if certificate.gain == 0 and abs(gained) <= 32 * rounding else gained

@@ -17,6 +17,7 @@ from qed.verify._category_sets import goes_left, orders, set_problem
 from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cut, mass_of
 from qed.verify._drawn_trees import check_drawn
 from qed.verify._forest_splits import looked_at
+from qed.verify._label_weights import class_factors
 from qed.verify._names import called
 from qed.verify._quantiles import off_medians
 from qed.verify._rows import holds_categories, read_data
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 BUDGET = 4_000_000  # values sorted to see that splits are the best ones
-NEAR = 1e-9  # relative, of sums in double precision
+RELATIVE_TOLERANCE = 1e-9  # relative, of sums in double precision
 TIED = 2.0**-37  # of the impurity of the root, by which a search may take cuts for equal
 UNIT = 2.0**-51  # what a term of a sum is rounded by at most, twice over, for the fit and for this check
 
@@ -51,7 +52,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
     if not certificate.rounding <= 2 * rounding:
         _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
-    slack = 2 * rounding + NEAR * null
+    slack = 2 * rounding + RELATIVE_TOLERANCE * null
     if (certificate.rows, certificate.leaves) != (len(rows.sample.s), int(leaf.sum())):
         _refuse(model, f"it states {certificate.rows} rows and {certificate.leaves} leaves")
     for what, stated, found in (
@@ -97,7 +98,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
         if not all(np.array_equal(seen, known) for seen, known in zip(found, stored, strict=True)):
             _refuse(model, f"the labels are {[labels.tolist() for labels in found]!r:.100}")
         codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
-        s = s * _class_factors(model, found, codes, s)
+        s = s * class_factors(model, found, codes, s)
         target = np.concatenate([np.eye(len(labels))[own] for labels, own in zip(found, codes.T, strict=True)], axis=1)
         if several:  # the Gini impurities of columns are the variances of their indicators, added up
             if criterion != "gini":
@@ -112,22 +113,6 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
 def _indicator(classes: list[Array]) -> float:
     """Return how large indicators are for the mean of their variances to be the mean impurity of the columns."""
     return float(np.sqrt(sum(len(labels) for labels in classes) / len(classes)))
-
-
-def _class_factors(model: Any, classes: list[Array], codes: Array, s: Array) -> Array:
-    """Return the product of the weights of the labels of each row."""
-    given, product = getattr(model, "class_weight", None), np.ones(len(codes))
-    if given is None:
-        return product
-    for c, labels in enumerate(classes):
-        if isinstance(given, str):
-            sums = np.array([s[codes[:, c] == k].sum() for k in range(len(labels))])
-            factor = s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0))
-        else:
-            own = given[c] if len(classes) > 1 else given
-            factor = np.array([float(own.get(label, 1.0)) for label in labels.tolist()])
-        product = product * factor[codes[:, c]]
-    return product
 
 
 def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
@@ -208,15 +193,17 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
             mean = np.empty((len(nodes), width))
             for k in range(width):
                 mean[:, k] = shift[:, k] + np.bincount(local, s[here] * (own[:, k] - shift[local, k])) / weight
-            limits.read(model, nodes, mean[:, -1], NEAR * size)
+            limits.read(model, nodes, mean[:, -1], RELATIVE_TOLERANCE * size)
             for k in range(width):
                 _compare(
                     model, nodes, stated[:, k], limits.kept(nodes, mean[:, k], is_last=k == width - 1), size, "value"
                 )
             mass = mass_of(rows.sample.criterion, own, s[here], local, mean)
         masses[nodes] = mass
-        rounded = np.minimum(64 * (count + 16) * UNIT / NEAR, 1.0)  # of shares, whose impurity is at most about one
-        scale = rounded if is_class else np.maximum(mass / weight, size**2 * NEAR)
+        rounded = np.minimum(
+            64 * (count + 16) * UNIT / RELATIVE_TOLERANCE, 1.0
+        )  # of shares, whose impurity is at most about one
+        scale = rounded if is_class else np.maximum(mass / weight, size**2 * RELATIVE_TOLERANCE)
         _compare(model, nodes, tree.impurity[nodes], mass / weight, scale, "impurity")
         _check_thresholds(model, tree, rows, here, at)
     return masses, limits
@@ -279,7 +266,7 @@ class _Limits:
         """Return what the cuts of a node are limited by."""
         if self.directions is None:
             return None
-        return Directions(self.directions, float(self.low[node]), float(self.high[node]), NEAR * size)
+        return Directions(self.directions, float(self.low[node]), float(self.high[node]), RELATIVE_TOLERANCE * size)
 
 
 def directions_of(model: Any, n_columns: int) -> Array | None:
@@ -296,7 +283,7 @@ def directions_of(model: Any, n_columns: int) -> Array | None:
 
 
 def _compare(model: Any, nodes: Array, stated: Array, found: Array, size: Array, what: str) -> None:
-    off = ~(np.abs(stated - found) <= NEAR * size + 1e-300)
+    off = ~(np.abs(stated - found) <= RELATIVE_TOLERANCE * size + 1e-300)
     if off.any():
         k = int(np.flatnonzero(off)[0])
         _refuse(model, f"the {what} of node {int(nodes[k])} is {found[k]:.12g}, and {stated[k]:.12g} is stated")

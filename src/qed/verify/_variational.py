@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._mixtures import Found, cholesky, judge, read_components, refuse, solved, sums
+from qed.verify._ascents import refuse
+from qed.verify._mixtures import Components, Found, cholesky, judge, read_components, solved, sums
 from qed.verify._rows import EXTENDED, Rows, read
 from qed.verify._same_data import Seen, look, require_same_data
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from qed.verify._verdict import Verdict
 
 Array = np.ndarray[Any, Any]
-NEAR = 1e-9  # relative, of numbers that parameters and rows prescribe
+RELATIVE_TOLERANCE = 1e-9  # relative, of numbers that parameters and rows prescribe
 LOG_TWO = math.log(2)
 
 
@@ -53,7 +54,7 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     before = _prior(model, rows, seen)
     stored = _posterior(model, before)
     what = "variational lower bound of the evidence"
-    return judge(model, certificate, what, stored, partial(_step, model, rows, before))  # type: ignore[arg-type]
+    return judge(model, certificate, what, stored, partial(_step, model, rows, before), None)  # type: ignore[arg-type]
 
 
 def _prior(model: Any, rows: Rows, seen: Seen) -> Before:
@@ -82,8 +83,8 @@ def _prior(model: Any, rows: Rows, seen: Seen) -> Before:
         model.weight_concentration_prior_ == concentration
         and model.mean_precision_prior_ == precision
         and model.degrees_of_freedom_prior_ == degrees
-        and bool(np.all(np.abs(model.mean_prior_ - mean) <= NEAR * spread))
-        and bool(np.all(np.abs(whole - scatter) <= NEAR * size))
+        and bool(np.all(np.abs(model.mean_prior_ - mean) <= RELATIVE_TOLERANCE * spread))
+        and bool(np.all(np.abs(whole - scatter) <= RELATIVE_TOLERANCE * size))
     )
     if not same:
         refuse(model, "its prior is not the one that parameters and rows prescribe")
@@ -243,7 +244,7 @@ def _step(model: Any, rows: Rows, before: Before, at: Beliefs) -> Found:
     traces = np.array([np.sum(solved(one, np.eye(p, dtype=EXTENDED)) ** 2) for one in factors])
     floor = EXTENDED(model.reg_covar)
     levels = log_weights + 0.5 * (determinants - p * math.log(2 * math.pi) - p / counted - floor * traces)
-    found = sums(model, rows, levels, factors, at.means)
+    found = sums(model, rows, Components(levels, factors, at.means))
     bound = float((found.total - apart - of_precisions) / found.weight)
     return Found(bound, _following(model, before, at, found))  # type: ignore[arg-type]
 

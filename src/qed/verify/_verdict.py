@@ -40,6 +40,11 @@ class Verdict:
         """Always true: a certificate that does not hold raises instead."""
         return True
 
+    def _repr_html_(self) -> str:
+        from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
+
+        return f"<pre>{escaped(str(self))}</pre>"
+
     def __str__(self) -> str:
         if self.claims_nothing:
             return f"Nothing to verify: {self.statement}"

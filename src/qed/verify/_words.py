@@ -1,4 +1,4 @@
-"""Vocabularies and weights of words, checked: texts are taken apart again and words counted in plain dictionaries."""
+"""Vocabularies and weights of words, checked: texts are tokenised again and words counted in plain dictionaries."""
 
 from __future__ import annotations
 

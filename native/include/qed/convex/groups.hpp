@@ -24,16 +24,16 @@ struct Groups {
 
 double group_value(const Groups& groups, const double* w);
 
-/// The largest factor, one at most, by which every group of z, made longer by that of `doubt`, is within its strength.
-double group_shrink(const Groups& groups, const double* z, const double* doubt);
+/// The largest factor, one at most, by which every group of z, made longer by that of `rounding_error`, is within its strength.
+double group_shrink(const Groups& groups, const double* z, const double* rounding_error);
 
 /// Penalty plus conjugate less w z, for z pulled back to the balls of its groups (what sticks out meets the ridge): with
 /// lengths |w|, |z| of a group it is |w| (strength - |z|) + |w| |z| |w/|w| - z/|z||² / 2, where nothing cancels.
 struct GroupExcess {
     double value;
-    double doubt;  ///< how much a z that is off by `doubt` may add
+    double rounding_error;  ///< how much a z that is off by `rounding_error` may add
 };
-GroupExcess group_excess(const Groups& groups, const double* w, const double* z, const double* doubt);
+GroupExcess group_excess(const Groups& groups, const double* w, const double* z, const double* rounding_error);
 
 /// Groups of coefficients that lie side by side, for sweeps of proximal steps: `bend` bounds the curvature of half the squared
 /// error along a group, the ridge included.

@@ -37,7 +37,7 @@ struct SpreadDoubts {
     double* mean;
     double* spread;
 };
-void spread_doubts(const double* mean, const double* spread, const double* about, Index columns, double total, Index terms,
+void moment_rounding(const double* mean, const double* spread, const double* about, Index columns, double total, Index terms,
                    const SpreadDoubts& out) noexcept;
 
 /// out = (x - shift)ᵀ S (x - shift), row-major, columns × columns; or, transposed, (x - shift) S (x - shift)ᵀ, rows ×

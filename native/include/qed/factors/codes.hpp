@@ -19,9 +19,16 @@ struct CodeProblem {
     bool positive;
 };
 
+/// What sweeps found, summed over rows: the objective they left, and what entries of w could gain where they began, each alone.
+struct CodeTally {
+    Index unfinished;  ///< rows that stopped by the number of sweeps
+    double value;
+    double gain;
+};
+
 /// Sweeps over the coordinates of each row of w (n, k), from where it stands, until a sweep lowers the objective of the row by
-/// no more than `enough` of it (n,) or after `sweeps`. Returns the number of rows that stopped by `sweeps`.
-Index code_rows(const CodeProblem& problem, const double* enough, Index sweeps, double* w);
+/// no more than `enough` of it (n,) or after `sweeps`.
+CodeTally code_rows(const CodeProblem& problem, const double* enough, Index sweeps, double* w);
 
 /// Orthogonal matching pursuit of each row: the entry of largest correlation joins, all are refitted, until there are `most`
 /// of them or the squared rest, from `squares` (n,) on, is at most `tolerance`. An entry that depends on the others ends it.

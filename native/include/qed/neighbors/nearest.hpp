@@ -11,6 +11,7 @@
 /// rounding.
 #pragma once
 
+#include "qed/dense/pack.hpp"
 #include "qed/sparse/sparse.hpp"
 
 namespace qed {
@@ -46,7 +47,10 @@ struct NearestIn {
     const double* group_moved;  ///< the largest of each group
     const double* reach;        ///< half the distance of a centre to its nearest other one
     double slack;
-    bool is_first;  ///< nothing is known yet: labels and bounds are written for all rows
+    bool is_first;   ///< nothing is known yet: labels and bounds are written for all rows
+    RowList list{};  ///< of a first pass: which rows are looked at, any of them several times; the state has their order
+
+    [[nodiscard]] Index rows() const noexcept { return list.rows == nullptr ? x.rows() : list.count; }
 };
 
 /// What is known of each row; `lower` is rows × groups.
@@ -98,9 +102,61 @@ struct LloydOut {
 };
 LloydEnd run_lloyd(const LloydIn& in, const NearestState& state, const LloydState& run, LloydOut& out);
 
+/// Batches of rows, one after the other, each of which moves centres towards the rows nearest to them.
+struct BatchesIn {
+    NearestIn rows;        ///< rows, their squares and weights, and k; the rest is not read
+    const Index* batches;  ///< steps × size: numbers of rows
+    Index steps;
+    Index size;
+    double ratio;     ///< of the largest count: centres that have seen less are poor; 0 for never
+    double every;     ///< rows after which poor centres are looked for
+    double rate;      ///< of the averages that tell when to stop
+    double tol;       ///< averaged squared move of all centres that is small enough; 0 for never
+    double patience;  ///< steps without a lower average after which to stop
+};
+
+/// What is counted along the way.
+struct BatchesSeen {
+    double steps;
+    double waited;     ///< rows since poor centres were looked for
+    double evaluated;  ///< distances computed
+    double value;      ///< mean squared distance of the last batch, before it moved centres
+    double average;    ///< of that
+    double move;       ///< average of the squared move
+    double least;      ///< average so far
+    double without;    ///< steps since
+};
+
+/// What is known after some batches; all are read and written, and hold after an interrupt too.
+struct BatchesState {
+    double* centres;  ///< k × p
+    double* counts;   ///< weight of the rows that each centre has seen
+    BatchesSeen* seen;
+};
+
+enum class BatchesEnd : std::uint8_t { out_of_batches, at_rest, poor_centres };
+
+/// Takes batches until centres are at rest, until one has seen too few rows, or to the last; returns how it ended and, in
+/// `taken`, after how many.
+BatchesEnd run_batches(const BatchesIn& in, const BatchesState& state, Index& taken);
+
 /// near[l * rows + i] = the smaller of closest[i] and the squared distance of row i to candidate l; total[l] = Σ s
 /// near. `closest` may be null.
 void approach(const Places& x, const double* squares, const double* s, const CentresIn& candidates,
               const double* closest, double* near, double* total);
+
+/// Rows far from each other, drawn one after the other.
+struct SeedingIn {
+    Places x;
+    const double* squares;
+    const double* s;          ///< weights, or null
+    const double* uniforms;   ///< numbers in [0, 1): one, then `trials` for each row to draw after the first
+    Index k;                  ///< how many rows
+    Index trials;             ///< rows drawn each time, of which the one is taken that leaves the least sum of squares
+    double power;             ///< of the distance from those before, which the probability of a row is in proportion to
+};
+
+/// found[j] = the j-th row drawn. Where all rows have distance zero from those before, rows are drawn by weight.
+void draw_apart(const SeedingIn& in, Index* found);
 
 }  // namespace qed

@@ -70,11 +70,11 @@ class Bounded:
     def traits(self) -> LossTraits:
         """Not convex; no steeper and no more bent than the other loss."""
         inner = self.loss.traits
-        bend = np.inf if self.shape == "truncated" else inner.bend
-        # a loss with infimum zero has slope**2 <= 2 bend loss; then the largest of weight**2 * loss counts
+        bound = np.inf if self.shape == "truncated" else inner.curvature_bound
+        # a loss with infimum zero has slope**2 <= 2 bound loss; then the largest of weight**2 * loss counts
         most = {"truncated": 1.0, "rational": 27.0 / 256.0, "exponential": 0.5 / np.e}[self.shape]
-        steepest = min(inner.steepest, float(np.sqrt(2.0 * inner.bend * self.scale * most)))
-        return LossTraits(bend, steepest, has_curvature=False, n_scores=inner.n_scores, is_convex=False)
+        steepest = min(inner.steepest, float(np.sqrt(2.0 * inner.curvature_bound * self.scale * most)))
+        return LossTraits(bound, steepest, has_curvature=False, n_scores=inner.n_scores, is_convex=False)
 
     @property
     def y(self) -> Vector:
@@ -117,16 +117,16 @@ class Bounded:
 
     def curvature(self, t: Vector) -> Vector:
         """Return the second derivative, which is negative far away."""
-        weight, bend = self._spread(self.weights(t), t), self._spread(self._fall(t), t)
+        weight, fall = self._spread(self.weights(t), t), self._spread(self._fall(t), t)
         slope = np.where(weight > 0, self.loss.slope(t), 0.0)
-        return np.asarray(weight * np.where(weight > 0, self.loss.curvature(t), 0.0) - bend * slope * slope)
+        return np.asarray(weight * np.where(weight > 0, self.loss.curvature(t), 0.0) - fall * slope * slope)
 
     def curvature_product(self, t: Vector, d: Vector) -> Vector:
         """Return the second derivative times d."""
-        weight, bend = self._spread(self.weights(t), t), self._spread(self._fall(t), t)
+        weight, fall = self._spread(self.weights(t), t), self._spread(self._fall(t), t)
         slope = np.where(weight > 0, self.loss.slope(t), 0.0)
         along = slope * d if d.ndim == 1 else np.sum(slope * d, axis=1, keepdims=True)
-        return np.asarray(weight * self.loss.curvature_product(t, d) - bend * slope * along)
+        return np.asarray(weight * self.loss.curvature_product(t, d) - fall * slope * along)
 
     def conjugate(self, u: Vector) -> Vector:
         """Return zero at zero: a bounded loss lies above no other line."""

@@ -13,7 +13,7 @@ from qed.convex._loss import LossTraits, Vector, require_signs
 
 FURTHEST = 36.0  # a constant score beyond which the loss of the likelier label is below the rounding of one
 
-TRAITS = LossTraits(0.25, 1.0, has_curvature=True, native="logistic", swing=1.0)
+TRAITS = LossTraits(0.25, 1.0, has_curvature=True, native="logistic", self_concordance=1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from qed.core import InvalidData
 
 LOWEST = -700.0  # the constant score of counts that are all zero
 
-TRAITS = LossTraits(np.inf, np.inf, has_curvature=True, native="poisson", swing=1.0)
+TRAITS = LossTraits(np.inf, np.inf, has_curvature=True, native="poisson", self_concordance=1.0)
 
 
 @dataclass(frozen=True, eq=False)

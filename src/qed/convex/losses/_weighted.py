@@ -46,7 +46,7 @@ class Weighted:
         """Those of the other loss, times the largest cost."""
         inner, most = self.loss.traits, float(np.max(self.cost)) if np.size(self.cost) else 1.0
         return LossTraits(
-            most * inner.bend,
+            most * inner.curvature_bound,
             most * inner.steepest,
             has_curvature=inner.has_curvature,
             is_quadratic=inner.is_quadratic and np.ndim(self.cost) == 0,

@@ -66,13 +66,13 @@ class Box:
         lo, hi = self._walls(z)
         return np.where(((z > 0) & (hi == np.inf)) | ((z < 0) & (lo == -np.inf)), 0.0, z)
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
         """Return one, or zero where z may point at a wall that is infinitely far."""
         lo, hi = self._walls(z)
-        out = ((z + doubt > 0) & (hi == np.inf)) | ((z - doubt < 0) & (lo == -np.inf))
+        out = ((z + rounding_error > 0) & (hi == np.inf)) | ((z - rounding_error < 0) & (lo == -np.inf))
         return 0.0 if np.any(out) else 1.0
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:
         """Return ``sum((hi - w) max(z, 0) + (w - lo) max(-z, 0))``."""
         if self.value(w) > 0:
             return np.inf, 0.0
@@ -80,7 +80,7 @@ class Box:
         value = _times(hi - w, np.maximum(z, 0.0)) + _times(w - lo, np.maximum(-z, 0.0))
         # z moves within its domain, where a wall that is infinitely far is never pointed at
         reach = np.maximum(np.where(np.isfinite(hi), hi - w, 0.0), np.where(np.isfinite(lo), w - lo, 0.0))
-        return float(np.sum(value)), float(np.sum(reach * doubt))
+        return float(np.sum(value)), float(np.sum(reach * rounding_error))
 
     def slope(self, w: Vector) -> Vector:
         """Return zero."""

@@ -72,11 +72,11 @@ class ElasticNet:
         """Return z clipped to the box, or z itself with a ridge."""
         return z if self.ridge > 0 else self._inside(z)
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
         """Return the factor that brings the largest entry to its bound; one with a ridge."""
         if self.ridge > 0:
             return 1.0
-        size = (z if self.nonnegative else np.abs(z)) + doubt
+        size = (z if self.nonnegative else np.abs(z)) + rounding_error
         if isinstance(self.alpha, float) or np.ndim(self.alpha) == 0:
             largest = float(size.max(initial=0.0))
             return 1.0 if largest <= self.alpha else float(self.alpha) / largest
@@ -84,7 +84,7 @@ class ElasticNet:
             ratio = np.where(size > 0, self._strength(z) / size, 1.0)
         return float(min(1.0, ratio.min(initial=1.0)))
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:
         """Return the form of l1 for the part of z in the box, plus ``(ridge w - rest)**2 / (2 ridge)`` for the rest."""
         if self.nonnegative and np.any(w < 0):
             return np.inf, 0.0
@@ -92,13 +92,15 @@ class ElasticNet:
         size = np.abs(w)
         value = float((size * np.maximum(alpha - np.sign(w) * inside, 0.0)).sum())
         if self.ridge == 0:
-            return value, float((size * doubt).sum())
+            return value, float((size * rounding_error).sum())
         out = z - inside
         apart = self.ridge * w - out
         value += float(np.sum(apart * apart)) / (2 * self.ridge)
-        # the conjugate's slope is out / ridge, and changes by doubt / ridge at most where z may leave the box
-        reach = (z if self.nonnegative else np.abs(z)) + doubt > alpha
-        more = np.abs(w - out / self.ridge) * doubt + np.where(reach, doubt * doubt / (2 * self.ridge), 0.0)
+        # the conjugate's slope is out / ridge, and changes by rounding_error / ridge at most where z may leave the box
+        reach = (z if self.nonnegative else np.abs(z)) + rounding_error > alpha
+        more = np.abs(w - out / self.ridge) * rounding_error + np.where(
+            reach, rounding_error * rounding_error / (2 * self.ridge), 0.0
+        )
         return value, float(np.sum(more))
 
     def slope(self, w: Vector) -> Vector:

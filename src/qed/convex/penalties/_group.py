@@ -84,15 +84,15 @@ class Group:
         kept = np.divide(self.alpha, length, out=np.ones_like(length), where=length > self.alpha)
         return z * self._spread(kept, z)
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
         """Return the factor that brings the longest group to its bound; one with a ridge."""
         if self.ridge > 0:
             return 1.0
-        return _kernels.group_shrink(z, doubt, self._native)
+        return _kernels.group_shrink(z, rounding_error, self._native)
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:
         """Return ``|w|(alpha - |z|) + |w||z||w/|w| - z/|z||²/2`` for z in the balls, and the form of l2 for the rest."""
-        return _kernels.group_excess(w, z, doubt, self._native)
+        return _kernels.group_excess(w, z, rounding_error, self._native)
 
     def slope(self, w: Vector) -> Vector:
         """Return the gradient, where a group is zero the subgradient nearest to zero."""

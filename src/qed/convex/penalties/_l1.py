@@ -51,18 +51,18 @@ class L1:
         """Return z clipped to the box."""
         return np.clip(z, -self._strength(z), self._strength(z))
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
         """Return the factor that brings the largest entry to its bound."""
-        size = np.abs(z) + doubt
+        size = np.abs(z) + rounding_error
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(size > 0, self._strength(z) / size, 1.0)
         return float(min(1.0, ratio.min(initial=1.0)))
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:
         """Return ``sum(|w| (alpha - sign(w) z))`` for z in the box."""
         size = np.abs(w)
         value = np.sum(size * np.maximum(self._strength(w) - np.sign(w) * z, 0.0))
-        return float(value), float(np.sum(size * doubt))
+        return float(value), float(np.sum(size * rounding_error))
 
     def slope(self, w: Vector) -> Vector:
         """Return the signs times alpha; zero at zero."""

@@ -68,18 +68,18 @@ class L2:
         """Return z, but zero where nothing is penalised."""
         return np.asarray(np.where(np.asarray(self._strength(z)) > 0, z, 0.0))
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
         """Return one: any z will do, unless something is not penalised."""
         if self.is_even:
             return 1.0
         free = np.broadcast_to(self._strength(z), z.shape) == 0
-        return 0.0 if np.any(free & (np.abs(z) + doubt > 0)) else 1.0
+        return 0.0 if np.any(free & (np.abs(z) + rounding_error > 0)) else 1.0
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:
         """Return ``sum((alpha (w - prior) - z)**2 / (2 alpha))``."""
         alpha = self._strength(w)
         rest = np.abs(alpha * (w - _like(self.prior, w)) - z)
-        more = rest * doubt + 0.5 * doubt * doubt
+        more = rest * rounding_error + 0.5 * rounding_error * rounding_error
         if self.is_even:
             return 0.5 * float((rest * rest).sum()) / self.alpha, float(more.sum()) / self.alpha
         alpha = np.broadcast_to(alpha, w.shape)

@@ -76,16 +76,16 @@ class Nonnegative:
         """Return z, the positive entries of it projected by the other penalty."""
         return np.where(z > 0, self.other.project(np.maximum(z, 0.0)), z)
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
-        """Return the other factor for the positive part of z, whatever it may be within its doubt."""
-        return self.other.shrink(np.maximum(z + doubt, 0.0), np.zeros_like(z))
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
+        """Return the other factor for the positive part of z, whatever it may be within its rounding."""
+        return self.other.shrink(np.maximum(z + rounding_error, 0.0), np.zeros_like(z))
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:
         """Return the other excess at the positive part of z, plus ``w max(-z, 0)``."""
         if np.any(w < 0):
             return np.inf, 0.0
-        value, more = self.other.excess(w, np.maximum(z, 0.0), doubt)
-        return value + float(np.sum(w * np.maximum(-z, 0.0))), more + float(np.sum(w * doubt))
+        value, more = self.other.excess(w, np.maximum(z, 0.0), rounding_error)
+        return value + float(np.sum(w * np.maximum(-z, 0.0))), more + float(np.sum(w * rounding_error))
 
     def slope(self, w: Vector) -> Vector:
         """Return the gradient of the other penalty, zero on the wall."""

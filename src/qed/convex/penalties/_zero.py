@@ -46,12 +46,12 @@ class Zero:
         """Return zero."""
         return np.zeros_like(z)
 
-    def shrink(self, z: Vector, doubt: Vector) -> float:
+    def shrink(self, z: Vector, rounding_error: Vector) -> float:
         """Return zero, unless there is nothing to shrink."""
-        return 0.0 if np.any(z) or np.any(doubt) else 1.0
+        return 0.0 if np.any(z) or np.any(rounding_error) else 1.0
 
-    def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:  # noqa: ARG002
-        """Return zero for z = 0; doubt about any other z is charged where it is projected."""
+    def excess(self, w: Vector, z: Vector, rounding_error: Vector) -> tuple[float, float]:  # noqa: ARG002
+        """Return zero for z = 0; rounding of any other z is charged where it is projected."""
         return self.conjugate(z), 0.0
 
     def slope(self, w: Vector) -> Vector:

@@ -6,7 +6,7 @@ With ``w = -(1/α) Σ c u x`` the dual is a function of u alone, and largest alo
 
 a closed form for every conjugate ``bend u²/2 + kink u + width |u|`` between two ends (hinge, squared hinge, quantile,
 epsilon-insensitive, squared, Huber and others), a few steps of Newton's method for the logistic loss. The order of rows is
-drawn anew for each pass, in groups of neighbours; rows at an end of their interval that would like to go further rest.
+drawn again for each pass, in groups of neighbours; rows at an end of their interval that would like to go further rest.
 
 An intercept is free: the sum of ``c u`` must vanish, and single steps do not keep it. The intercept follows the sum as if it
 were penalised about its last value, which moves along with it from pass to pass (a proximal point method in b alone).

@@ -1,4 +1,4 @@
-"""Primal-dual interior point for losses made of straight pieces, on the few rows whose side is in doubt.
+"""Primal-dual interior point for losses made of straight pieces, on the few rows whose side is undecided.
 
 Of many rows nearly all lie clearly above or below their breakpoint, where a loss made of straight pieces is linear. Newton's
 method on a smoothed loss comes near the optimum in a few passes; the rows far from their breakpoint are then replaced by one
@@ -32,7 +32,7 @@ FEW = 1500  # rows that need no screening
 FURTHER = 1e3  # a vertex is worth the few steps that lead to it from a point within the tolerance
 MOST = 200  # steps of one call
 CLOSER = 0.03  # share of the distance after which a vertex is tried again
-BAND = 12  # rows in doubt for each coefficient, at least
+BAND = 12  # rows undecided for each coefficient, at least
 
 
 class InteriorPoint:
@@ -63,7 +63,7 @@ class InteriorPoint:
         return is_small(n, p) and p <= n
 
     def cost(self, problem: Problem, tol: float) -> float:
-        """Predict some twenty Gram matrices of the rows in doubt, and as many passes over all of them before."""
+        """Predict some twenty Gram matrices of the rows undecided, and as many passes over all of them before."""
         n, p = problem.shape
         if self.takes(n, p):
             return float(15 * (2e-5 + 3e-8 * n + 2e-10 * n * p * p))
@@ -90,29 +90,29 @@ class InteriorPoint:
         for near in _smoothed(whole, w, b, band):
             w, b = near
             yield Iterate(w, b, hint=np.inf)
-        doubtful = np.zeros(problem.shape[0], dtype=bool)
+        undecided = np.zeros(problem.shape[0], dtype=bool)
         wanted = max(FEW, 2 * band)
         while True:
-            doubtful |= _nearest(whole, w, b, wanted)
-            part, fixed = _screened(whole, w, b, doubtful)
+            undecided |= _nearest(whole, w, b, wanted)
+            part, fixed = _screened(whole, w, b, undecided)
             part.problem.kept["steps"] = steps_allowed(problem)
             for at in _follow(part, w, b, 0.1 * target):
                 yield Iterate(at.w, at.b, hint=np.inf, steps=at.steps)
                 if at.hint <= 0.1 * target:
                     break
-            if not at.hint <= 0.1 * target and not doubtful.all():
+            if not at.hint <= 0.1 * target and not undecided.all():
                 wanted *= 4  # the rows that were held cannot be balanced by the others: too many of them
                 continue
             w, b = at.w, at.b
             after = whole.scores(w, b) - whole.kink
             crossed = after * fixed < 0
             dual = whole.per_row(np.where(fixed > 0, whole.high, whole.low))
-            dual[doubtful] = part.per_row(at.u)
+            dual[undecided] = part.per_row(at.u)
             lost = float(whole.weight @ np.where(crossed, whole.width * np.abs(after), 0.0))
             yield Iterate(w, b, dual, lost if crossed.any() else None)
             if not crossed.any():
                 return
-            doubtful |= crossed[whole.rows].reshape(whole.copies, -1).any(axis=0)
+            undecided |= crossed[whole.rows].reshape(whole.copies, -1).any(axis=0)
             wanted *= 2
 
 
@@ -126,15 +126,15 @@ def _nearest(whole: Straight, w: Vector, b: float, wanted: int) -> Vector:
     return near if 2 * np.count_nonzero(near) < len(r) else np.ones(len(r), dtype=bool)
 
 
-def _screened(whole: Straight, w: Vector, b: float, doubtful: Vector) -> tuple[Straight, Vector]:
-    """Return the problem of the doubtful rows, the others replaced by a linear term, and the sides that they are held to."""
+def _screened(whole: Straight, w: Vector, b: float, undecided: Vector) -> tuple[Straight, Vector]:
+    """Return the problem of the undecided rows, the others replaced by a linear term, and the sides that they are held to."""
     problem = whole.problem
     side = np.where(whole.scores(w, b) > whole.kink, 1.0, -1.0)
     u = np.where(side > 0, whole.high, whole.low)
-    u[whole.rows] = np.where(np.tile(doubtful, whole.copies), 0.0, u[whole.rows])
+    u[whole.rows] = np.where(np.tile(undecided, whole.copies), 0.0, u[whole.rows])
     u[whole.n * whole.copies :] = 0.0
     pull = whole.backward(whole.weight * u)
-    rows = np.flatnonzero(doubtful)
+    rows = np.flatnonzero(undecided)
     part = replace(
         problem,
         design=problem.design.rows(rows),
@@ -144,7 +144,7 @@ def _screened(whole: Straight, w: Vector, b: float, doubtful: Vector) -> tuple[S
         centre=problem.centre,
     )
     held = side.copy()
-    held[whole.rows] = np.where(np.tile(doubtful, whole.copies), 0.0, side[whole.rows])
+    held[whole.rows] = np.where(np.tile(undecided, whole.copies), 0.0, side[whole.rows])
     held[whole.n * whole.copies :] = 0.0
     return Straight(part, pull), held
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._solve import FEW, Iterate, delegate, steps_allowed
+from qed.convex._solve import MAX_CHEAP_ENTRIES, Iterate, delegate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.designs import Dense
@@ -76,7 +76,7 @@ class Multipliers:
         table = problem.design.table  # type: ignore[attr-defined]  # an array, or refused
         most = int(max(1, WORK // (4 * n * p)))
         at = (np.asarray(start[0], dtype=np.float64), np.zeros(n), 0.0)
-        asked = target / (FURTHER if n * p <= FEW else 10.0)
+        asked = target / (FURTHER if n * p <= MAX_CHEAP_ENTRIES else 10.0)
         for _ in range(DIGITS):
             is_open = True
             while is_open:

@@ -11,7 +11,7 @@ import numpy as np
 
 from qed.convex import _kernels
 from qed.convex._gap import PointCache
-from qed.convex._solve import FEW, Iterate, steps_allowed
+from qed.convex._solve import MAX_CHEAP_ENTRIES, Iterate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense
 
@@ -95,7 +95,7 @@ def by_products(problem: Problem, start: tuple[Vector, Any], target: float) -> I
     penalty = problem.penalty.numbers(p)
     most = int(max(1, WORK // (n * p * p + 1)))
     w, b = np.asarray(start[0], dtype=np.float64), start[1]
-    asked = (FURTHER if _is_smooth(problem) and n * p <= FEW else 0.5) * target
+    asked = (FURTHER if _is_smooth(problem) and n * p <= MAX_CHEAP_ENTRIES else 0.5) * target
     for _ in range(DIGITS):
         is_open = True
         while is_open:

@@ -19,7 +19,7 @@ EVERY = 10  # steps between iterates, each of which is proved
 
 
 class ProximalGradient:
-    """Steps along the slope, then towards the penalty; momentum that starts anew whenever it points uphill."""
+    """Steps along the slope, then towards the penalty; momentum that starts again whenever it points uphill."""
 
     name = "proximal gradient"
 
@@ -27,7 +27,7 @@ class ProximalGradient:
         """Refuse a loss that is not convex, whose valleys it could not tell apart, and one whose slope jumps."""
         if not problem.loss.traits.is_convex:
             return "it needs a convex loss"
-        return None if np.isfinite(problem.loss.traits.bend) else "it needs a loss with bounded curvature"
+        return None if np.isfinite(problem.loss.traits.curvature_bound) else "it needs a loss with bounded curvature"
 
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict thousands of passes, more for small tolerances: the last resort where another solver will do."""
@@ -39,7 +39,7 @@ class ProximalGradient:
         """Yield the iterates."""
         w, b = start
         w_ahead, b_ahead, momentum = w, b, 1.0
-        bend = problem.loss.traits.bend * self._largest_square(problem)
+        bend = problem.loss.traits.curvature_bound * self._largest_square(problem)
         step = 1.0 / bend if bend > 0 else 1.0
         for count in range(1, 1_000_000):
             slope = problem.loss.slope(problem.scores(w_ahead, b_ahead))

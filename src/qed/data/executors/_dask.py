@@ -6,6 +6,10 @@ that names its files and row groups. When the scheduler cannot be reached any mo
 
 **Order and memory.** At most `TASKS_PER_THREAD` tasks for each thread of the cluster are under way. Results are taken in the
 order of the items. A worker holds, for each of its threads, one chunk of the part that it reads, and the part's result.
+
+**Reading once.** The first pass over files only reads. A second one shows that there will be more: from then on workers keep the
+chunks of as many parts as `HELD_BYTES` for each worker allow, and further passes do not read these. They are results of tasks, so
+Dask sends work to where they are, and reads again what a dead worker had.
 """
 
 from __future__ import annotations
@@ -18,16 +22,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import dask
 import distributed
 import numpy as np
+from distributed.protocol import pickle
 
 from qed.core._errors import ClusterLost, InvalidData, InvalidParameter
 from qed.core._threads import limited_threads
 from qed.core._version import __version__
 from qed.data._chunk import FLOATS, Chunk, Origin, Schema
 from qed.data._frames import FrameLayout, frame_layout
+from qed.data._parquet_parts import ParquetPart
 from qed.data._parts import innermost, with_innermost
 from qed.data._sources import Readable, check_weights
 from qed.data.executors._choice import current_executor, scratch_in
@@ -43,6 +50,10 @@ B = TypeVar("B")
 
 TASKS_PER_THREAD = 4  # enough that no thread waits for the calling process between two tasks
 CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still there
+HELD_BYTES = 3 << 28  # of chunks that a worker keeps between passes; with what a pass needs, it stays below 1.5 GB
+HELD_SHARE = (
+    0.25  # of a worker's limit of memory that they may take: results, and what Dask itself keeps, need room too
+)
 SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
 CONNECT_SECONDS = 10
 
@@ -59,7 +70,9 @@ class DaskExecutor(Remote):
     def __init__(self, client: distributed.Client) -> None:
         self._client, self._owns = client, False
         self._lost: ClusterLost | None = None
-        _require_running(client)
+        self._threads, self._asked = _require_running(client), time.monotonic()
+        self._held: WeakKeyDictionary[ParquetPart, Held] = WeakKeyDictionary()
+        self._passes = 0
         _require_same_version(client)
 
     @classmethod
@@ -76,7 +89,8 @@ class DaskExecutor(Remote):
         return made
 
     def close(self) -> None:
-        """Close the client, if it was made here."""
+        """Let go of what workers keep, and close the client if it was made here."""
+        self._held.clear()
         if self._owns:
             self._client.close()
 
@@ -86,22 +100,23 @@ class DaskExecutor(Remote):
         if self._lost is not None:  # what is left of a fit that was cut short
             yield from map(function, rest)
             return
-        self.require_cluster()
-        most = TASKS_PER_THREAD * max(1, _thread_count(client))
+        half = TASKS_PER_THREAD * len(self.require_cluster()) // 2
+        self._passes += 1
         waiting: deque[tuple[Any, str]] = deque()
         try:
             while True:
-                if 2 * len(waiting) <= most:  # tasks go out, and results come in, several in a message
-                    waiting.extend(self._submit(function, list(islice(rest, most - len(waiting)))))
+                if len(waiting) <= half:  # tasks go out, and results come in, several in a message
+                    waiting.extend(self._submit(function, list(islice(rest, 2 * half - len(waiting)))))
                 if not waiting:
                     return
-                yield from self.ready(waiting)
+                yield from self.ready(waiting, min(half, len(waiting)))
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
             raise self.gone() from error
         finally:  # an error, Ctrl-C, or nobody asks for the rest
-            if waiting and client.status == "running":
+            if client.status == "running":
+                self._let_go_of_unread()
                 client.cancel([future for future, _ in waiting])
 
     def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
@@ -124,35 +139,75 @@ class DaskExecutor(Remote):
             tasks = [_loaded(function, item) for item in items]
             futures = self._client.compute(tasks)
         else:
-            n = len(items)
-            futures = self._client.map(_run, [function] * n, items, [__version__] * n, pure=False, batch_size=n or None)
+            n, function = len(items), _packed(function)
+            packed = [_packed(item) for item in items]
+            rows = [self._hold(innermost(item)) for item in items]
+            futures = self._client.map(
+                _run, [function] * n, packed, [__version__] * n, rows, pure=False, batch_size=n or None
+            )
         return list(zip(futures, [str(getattr(item, "label", "")) for item in items], strict=True))
 
-    def ready(self, waiting: deque[tuple[Any, str]]) -> list[Any]:
-        """Wait for the first result, and take it with those behind it that are there as well."""
-        client, (first, label) = self._client, waiting[0]
-        self.wait_for(first, label)
-        count = max(1, sum(1 for _ in takewhile(lambda one: one[0].status == "finished", waiting)))
+    def _hold(self, part: Any) -> Any:
+        """Return the future of the chunks of a part of files that is read again; None where it is to be read as it comes."""
+        if not isinstance(part, ParquetPart):
+            return None
+        held = self._held.setdefault(part, Held())
+        if held.used and held.chunks is None and self._has_room(part.nbytes):
+            held.chunks = self._client.submit(_run, _packed(HeldPart.of), _packed(part), __version__, pure=False)
+        held.used = self._passes
+        return held.chunks
+
+    def _has_room(self, size: int) -> bool:
+        """Say whether workers may keep so many bytes more; what the last two passes did not read makes room."""
+        size += sum(part.nbytes for part, held in self._held.items() if held.chunks is not None)
+        most = self._most_held()
+        for part, held in self._held.items():
+            if size > most and held.chunks is not None and held.used < self._passes - 1:
+                held.chunks = None
+                size -= part.nbytes
+        return size <= most
+
+    def _most_held(self) -> float:
+        """Return how many bytes of chunks all workers together may keep."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        limits = (HELD_SHARE * (worker["memory_limit"] or np.inf) for worker in workers)
+        return float(sum(min(HELD_BYTES, limit) for limit in limits))
+
+    def _let_go_of_unread(self) -> None:
+        """Forget parts that could not be read, or not yet."""
+        for held in self._held.values():
+            if held.chunks is not None and held.chunks.status != "finished":
+                held.chunks.cancel()
+                held.chunks = None
+
+    def ready(self, waiting: deque[tuple[Any, str]], count: int) -> list[Any]:
+        """Wait for the first so many results, and take them with those behind them that are there as well."""
+        first = list(islice(waiting, count))
+        self.wait_for(first)
+        count += sum(1 for _ in takewhile(lambda one: one[0].status == "finished", islice(waiting, count, None)))
         taken = [waiting.popleft() for _ in range(count)]
+        failed = next((one for one in taken if one[0].status == "error"), None)  # of several, the first is told
         try:
-            return list(client.gather([future for future, _ in taken]))
+            return list(self._client.gather([future for future, _ in ([failed] if failed else taken)]))
         except distributed.KilledWorker as error:
+            label = failed[1] if failed else ""
             raise ClusterLost(
                 f"Workers died again and again while they computed {label or 'a task'}: it may need more memory than a worker "
                 "has. Give workers more memory, or scan with a smaller batch_rows."
             ) from error
 
-    def wait_for(self, future: Any, label: str) -> None:
-        """Wait until a task has ended, well or not; look now and then whether the cluster is still there."""
+    def wait_for(self, tasks: Iterable[tuple[Any, str]]) -> None:
+        """Wait until tasks have ended, well or not; look now and then whether the cluster is still there."""
         client, since, warned = self._client, time.monotonic(), False
-        while not future.done():
+        while under_way := [(future, label) for future, label in tasks if not future.done()]:
             try:
-                future.exception(timeout=CHECK_SECONDS)
+                under_way[-1][0].exception(timeout=CHECK_SECONDS)  # the last: when it ends, most have ended
             except TimeoutError:
                 if client.status != "running":
                     raise self.gone() from None
                 if not warned and time.monotonic() - since > SLOW_SECONDS:
-                    logging.getLogger("qed").info("waiting for %s since %.0f s", label or "a task", SLOW_SECONDS)
+                    label = under_way[0][1] or "a task"
+                    logging.getLogger("qed").info("waiting for %s since %.0f s", label, SLOW_SECONDS)
                     warned = True
 
     @property
@@ -171,11 +226,17 @@ class DaskExecutor(Remote):
             logging.getLogger("qed").warning("%s", self._lost)
         return self._lost
 
-    def require_cluster(self) -> None:
-        """Refuse a cluster that is gone, or that has no workers."""
+    def require_cluster(self) -> list[tuple[str, int]]:
+        """Refuse a cluster that is gone, or that has no workers; return the threads of the others.
+
+        Each is the address of a worker, and a number. They are asked for at most every `CHECK_SECONDS`: it takes as long as a
+        short pass.
+        """
         if self._client.status != "running":
             raise self.gone()
-        _require_running(self._client)
+        if time.monotonic() - self._asked > CHECK_SECONDS:
+            self._threads, self._asked = _require_running(self._client), time.monotonic()
+        return self._threads
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Compute delayed values, all at once."""
@@ -183,6 +244,14 @@ class DaskExecutor(Remote):
 
     def __repr__(self) -> str:
         return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
+
+
+@dataclass(eq=False)
+class Held:
+    """What is known of a part of files: the last pass that read it, and the future of its chunks where workers keep them."""
+
+    used: int = 0
+    chunks: Any = None
 
 
 class Placed:
@@ -194,17 +263,13 @@ class Placed:
     def __init__(self, runs: DaskExecutor, client: distributed.Client) -> None:
         self._runs, self._client = runs, client
         self._owners: dict[int, tuple[str, int]] = {}
-        self._threads: list[tuple[str, int]] = []
-        self._asked = -np.inf
 
     def map(self, function: Callable[[Any], B], items: Iterable[Any], /) -> Iterator[B]:
         """Apply the function on the workers; results come in the order of the items."""
         items, client = list(items), self._client
-        if time.monotonic() - self._asked > CHECK_SECONDS:  # asking takes as long as a short pass
-            self._runs.require_cluster()
-            self._threads, self._asked = _threads(client), time.monotonic()
+        placed = self._placed([item.number for item in items], self._runs.require_cluster())
         groups: dict[tuple[str, int], list[int]] = {}
-        for place, owner in enumerate(self._placed([item.number for item in items])):
+        for place, owner in enumerate(placed):
             groups.setdefault(owner, []).append(place)
         order: list[int] = []
         waiting: deque[tuple[Any, str]] = deque()
@@ -213,10 +278,8 @@ class Placed:
             for (address, _), places in groups.items():
                 order.extend(places)
                 waiting.extend(self._submit(function, [items[place] for place in places], address))
-            for future, label in waiting:
-                self._runs.wait_for(future, label)
-            while waiting:  # all at once, unless one failed
-                found.extend(one for answers in self._runs.ready(waiting) for one in answers)
+            while waiting:
+                found.extend(one for answers in self._runs.ready(waiting, len(waiting)) for one in answers)
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
@@ -227,9 +290,9 @@ class Placed:
         answers = dict(zip(order, found, strict=True))
         return iter([answers[place] for place in range(len(items))])
 
-    def _placed(self, numbers: Sequence[int]) -> list[tuple[str, int]]:
+    def _placed(self, numbers: Sequence[int], threads: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
         """Return the worker and its thread that each number belongs to; new ones go to those that have fewest."""
-        load = dict.fromkeys(self._threads, 0)
+        load = dict.fromkeys(threads, 0)
         self._owners = {number: owner for number, owner in self._owners.items() if owner in load}
         for owner in self._owners.values():
             load[owner] += 1
@@ -244,27 +307,60 @@ class Placed:
         if isinstance(innermost(items[0]), DelayedPart):
             tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
             return list(zip(self._client.compute(tasks, **there), [item.label for item in items], strict=True))
-        future = self._client.submit(_run_each, function, items, __version__, pure=False, **there)
+        packed = [_packed(item) for item in items]
+        future = self._client.submit(_run_each, _packed(function), packed, __version__, pure=False, **there)
         return [(future, items[0].label)]
 
 
-def _threads(client: distributed.Client) -> list[tuple[str, int]]:
-    """Return all threads of the workers: the address of the worker, and a number."""
-    return [(address, k) for address, many in sorted(client.nthreads().items()) for k in range(many)]
+def _packed(one: Any) -> Any:
+    """Return what is sent as bytes, which the scheduler passes on: objects it would unpack, and pack again for each worker."""
+    return one if isinstance(one, distributed.Future) else pickle.dumps(one)
+
+
+def _unpacked(one: Any) -> Any:
+    return pickle.loads(one) if isinstance(one, bytes) else one
 
 
 def _listed(answer: B) -> list[B]:
     return [answer]
 
 
-def _run_each(function: Callable[[A], B], items: Sequence[A], version: str) -> list[B]:
+def _run_each(function: Any, items: Sequence[Any], version: str) -> list[Any]:
     return [_run(function, item, version) for item in items]
 
 
-def _run(function: Callable[[A], B], item: A, version: str) -> B:
+@dataclass(frozen=True, eq=False)
+class HeldPart:
+    """The chunks of a part, in the memory of a worker."""
+
+    label: str
+    data: tuple[Chunk, ...]
+
+    @classmethod
+    def of(cls, part: Part) -> Self:
+        """Read a part."""
+        return cls(part.label, tuple(part.chunks()))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all chunks."""
+        return sum(chunk.n_rows for chunk in self.data)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the chunks, into which nobody writes."""
+        return iter(self.data)
+
+    def __sizeof__(self) -> int:  # by which Dask tells what is worth moving
+        return sum(one.nbytes for chunk in self.data for one in (chunk.X, chunk.y, chunk.s) if one is not None)
+
+
+def _run(function: Any, item: Any, version: str, held: HeldPart | None = None) -> Any:
     """Compute on a worker, with one thread of its own: Dask runs as many tasks as the worker has threads."""
     if version != __version__:  # a worker that joined later
         raise InvalidParameter(_other_version({"this worker": __version__}, version))
+    function, item = _unpacked(function), _unpacked(item)
+    if held is not None:
+        item = with_innermost(item, held)
     try:
         with limited_threads(1), scratch_in(distributed.get_worker().local_directory):
             return function(item)
@@ -283,20 +379,20 @@ def _loaded(function: Callable[[Any], B], item: Any) -> Any:
 
 
 def _run_loaded(function: Callable[[Any], B], part: Any, version: str, *data: Any) -> B:
-    return _run(function, with_innermost(part, replace(innermost(part), data=data)), version)
+    result: B = _run(function, with_innermost(part, replace(innermost(part), data=data)), version)
+    return result
 
 
-def _thread_count(client: distributed.Client) -> int:
-    return sum(client.nthreads().values())
-
-
-def _require_running(client: distributed.Client) -> None:
+def _require_running(client: distributed.Client) -> list[tuple[str, int]]:
+    """Refuse a client that is closed, and a cluster without workers; return the threads of these."""
     if client.status != "running":
         raise InvalidParameter(
             f"The Dask client is {client.status}. Connect a new one: distributed.Client('tcp://scheduler:8786')."
         )
-    if not client.nthreads():
+    threads = [(address, k) for address, many in sorted(client.nthreads().items()) for k in range(many)]
+    if not threads:
         raise InvalidParameter("The Dask cluster has no workers. Start some (dask worker), or scale the cluster up.")
+    return threads
 
 
 def _require_same_version(client: distributed.Client) -> None:

@@ -132,7 +132,7 @@ def pieces(model: Any, X: Array) -> Numbers:
 
 
 def bumps(model: Any, X: Array) -> Numbers:
-    """Return how near rows are to centres: one minus nothing at them, nothing far away."""
+    """Return radial basis functions: one at a centre, near zero far away."""
     x, centres = X.astype(EXTENDED), np.asarray(model.centers_).astype(EXTENDED)
     width = np.asarray(model.width_).astype(EXTENDED)
     if model.centers is None:

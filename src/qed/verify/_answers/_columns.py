@@ -1,4 +1,4 @@
-"""Answers of transformers of columns of numbers: moved, divided, bent, ranked, chosen, projected."""
+"""Answers of transformers of columns of numbers: moved, divided, raised to a power, ranked, chosen, projected."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _shrunk(values: Array, power: Array) -> Array:
     return np.asarray(np.where(power == 0, values, np.log1p(power * values) / safe))
 
 
-def _bent(model: Any, x: Array) -> Array:
+def _powered(model: Any, x: Array) -> Array:
     power = np.asarray(model.lambdas_).astype(EXTENDED)
     if model.method == "box-cox":
         return _grown(np.log(x), power)
@@ -98,14 +98,14 @@ def _bent(model: Any, x: Array) -> Array:
 def powers(model: Any, X: Array) -> Numbers:
     """Bend columns by their powers, then standardise them."""
     x = X.astype(EXTENDED)
-    bent, power = _bent(model, x), np.abs(np.asarray(model.lambdas_).astype(EXTENDED)) + 2
+    powered, power = _powered(model, x), np.abs(np.asarray(model.lambdas_).astype(EXTENDED)) + 2
     # a power multiplies the rounding of a logarithm
     logs = np.abs(np.log(np.where(x > 0, x, 1))) + np.log1p(np.abs(x))
-    size = (np.abs(bent) + 1 / power) * (1 + power * logs)
+    size = (np.abs(powered) + 1 / power) * (1 + power * logs)
     if model.scaler_ is None:
-        return Numbers(bent, size)
+        return Numbers(powered, size)
     mean, scale = (np.asarray(one).astype(EXTENDED) for one in (model.scaler_.mean_, model.scaler_.scale_))
-    return Numbers((bent - mean) / scale, (size + np.abs(mean)) / scale)
+    return Numbers((powered - mean) / scale, (size + np.abs(mean)) / scale)
 
 
 def powers_back(model: Any, X: Array) -> Numbers:

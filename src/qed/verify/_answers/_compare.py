@@ -27,7 +27,7 @@ class Numbers(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """What speaks for each label, row by row; the answer is one for which most does."""
+    """What speaks for each label, for each row; the answer is one for which most does."""
 
     scores: Array
     size: Any

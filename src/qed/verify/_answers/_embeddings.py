@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed.verify._answers._compare import Numbers, dense, refuse, table_of
-from qed.verify._embeddings import NEAR, Measure
+from qed.verify._embeddings import RELATIVE_TOLERANCE, Measure
 
 Array = np.ndarray[Any, Any]
 CANCELLED = 2.0**20  # sums of squared paths, and small systems of equations, cancel: so many units of the last place
@@ -17,7 +17,7 @@ def _nearest(measure: Measure, row: Array, k: int) -> tuple[Array, Array, bool]:
     """Return distances to all rows, the numbers of the nearest, and whether others are as near as those."""
     away = measure.to_all(row)
     order = np.argsort(away, kind="stable")
-    is_open = k < len(order) and away[order[k]] <= away[order[k - 1]] * (1 + NEAR)
+    is_open = k < len(order) and away[order[k]] <= away[order[k - 1]] * (1 + RELATIVE_TOLERANCE)
     return away, order[:k], bool(is_open)
 
 

@@ -1,7 +1,7 @@
 """Answers of factorisations, kernels and projections.
 
-Directions of a random projection are drawn anew from its seed. Codes are the end of a search: those of squared errors are held to
-the conditions of the best ones, those of other divergences are found anew by as many multiplicative steps.
+Directions of a random projection are drawn again from its seed. Codes are the end of a search: those of squared errors are held to
+the conditions of the best ones, those of other divergences are found again by as many multiplicative steps.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def kernel_coordinates(model: Any, X: Array) -> Numbers:
 
 
 def drawn_map(model: Any, X: Any, told: Any) -> None:
-    """Compare with directions drawn anew from the seed."""
+    """Compare with directions drawn again from the seed."""
     rows, answers = table_of(model, X), dense(told)
     own = _directions(type(model).__name__, model, rows.shape[1])
     x = rows if isinstance(rows, np.ndarray) else rows.toarray()

@@ -104,9 +104,11 @@ def votes(model: Any, X: Array) -> Numbers:
     # planes are added up as the fit did, since a row may lie on one
     won = (X @ planes[:, :-1].T + planes[:, -1] > 0) @ np.asarray(model.votes_[1:], dtype=np.float64)
     size = (np.abs(X) @ np.abs(planes[:, :-1].T) + np.abs(planes[:, -1])) * 2.0**-46
-    doubt = (np.abs(X @ planes[:, :-1].T + planes[:, -1]) <= size) @ np.asarray(model.votes_[1:], dtype=np.float64)
+    rounding_error = (np.abs(X @ planes[:, :-1].T + planes[:, -1]) <= size) @ np.asarray(
+        model.votes_[1:], dtype=np.float64
+    )
     total = max(int(np.sum(model.votes_)), 1)
-    return Numbers((2 * won - int(np.sum(model.votes_))) / total, 1 + 2.0**44 * doubt / total)
+    return Numbers((2 * won - int(np.sum(model.votes_))) / total, 1 + 2.0**44 * rounding_error / total)
 
 
 def label_by_votes(model: Any, X: Array) -> Labels:

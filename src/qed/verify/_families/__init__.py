@@ -1,7 +1,7 @@
 """The one table of the checker: which function verifies which class, which certificates its fits carry, and what it answers.
 
 ``_<family>.py`` holds ``ENTRIES`` of the package ``qed.<family>``, one for each of its estimators, by class name; ``_entry.py``
-says what an entry is. A module is loaded when a model of its family is first met. What is not in the table is refused.
+says what an entry is. A module is loaded when a model of its family is first met. What is not in the table is rejected.
 """
 
 from __future__ import annotations
