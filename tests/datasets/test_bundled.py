@@ -63,7 +63,7 @@ def test_the_weather_has_dates_numbers_and_rare_classes():
 def test_a_table_of_words_is_what_a_study_takes():
     found = study.fit(datasets.load_table("iris"), "species", budget=1)
     assert found.held_out.scores["accuracy"].value > 0.85
-    assert [column.unit for column in found.sheet.columns] == ["cm"] * 4
+    assert [column.unit for column in found.schema.columns] == ["cm"] * 4
 
 
 def test_every_table_has_its_terms():

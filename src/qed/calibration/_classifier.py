@@ -145,7 +145,7 @@ class CalibratedClassifierCV(Classifier, RoutesToOne):
         given = {**{name: countable(value) for name, value in fit_params.items()}, "sample_weight": sample_weight}
         options = self._options_inside(given, counts=accepts_weight(self._template()))
         own = options.get("sample_weight")
-        if own is not None and sample_weight is not None and not np.array_equal(own, sample_weight):
+        if not (own is None or sample_weight is None or np.array_equal(np.asarray(own), np.asarray(sample_weight))):
             raise InvalidParameter(
                 "CalibratedClassifierCV takes one weight a row, and got sample_weight for its curves and others for its"
                 " classifier, which asks for them by another name. Pass one of them."
