@@ -177,16 +177,20 @@ def test_whole_weights_are_repetitions() -> None:
         np.testing.assert_allclose(weighted.trees_.numbers, repeated.trees_.numbers, rtol=1e-9, atol=1e-12)
 
 
-def test_threads_change_nothing() -> None:
-    X, y = table(3000)
+@pytest.mark.parametrize("kind", [HistGradientBoostingRegressor, HistGradientBoostingClassifier])
+def test_threads_change_nothing(kind: Any) -> None:
+    X, y = table(20_000)
+    if kind is HistGradientBoostingClassifier:
+        y = np.digitize(y, [0.0, 1.0, 2.0])
     before, found = qed.get_num_threads(), []
-    for threads in (1, 2, 3):
+    for threads in (1, 2, 3, 8, 64):
         qed.set_num_threads(threads)
         try:
-            found.append(HistGradientBoostingRegressor(max_iter=10).fit(X, y).trees_)
+            model = kind(max_iter=5, random_state=0).fit(X, y)
+            found.append((model.trees_, model.certificate_, model.predict(X).tobytes()))
         finally:
             qed.set_num_threads(before)
-    assert found[0] == found[1] == found[2]
+    assert all(other == found[0] for other in found[1:])
 
 
 def test_early_stopping_keeps_its_rows_from_the_trees() -> None:

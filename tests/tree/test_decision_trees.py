@@ -10,7 +10,7 @@ import sklearn.tree as theirs
 from scipy.sparse import csc_array, csr_array
 
 import qed
-from qed.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from qed.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 ARRAYS = ("children_left", "children_right", "feature", "threshold", "impurity", "n_node_samples", "value")
 rng = np.random.default_rng(0)
@@ -302,10 +302,11 @@ def test_the_number_of_threads_does_not_matter():
     y = (table[:, 0] * table[:, 1] + rng.standard_normal(6000) > 0).astype(int)
     before, trees = qed.get_num_threads(), []
     try:
-        for threads in (1, 2, 3, 8):
+        for threads in (1, 2, 3, 8, 64):
             qed.set_num_threads(threads)
             model = DecisionTreeRegressor(max_features=7, random_state=3).fit(table, table[:, 1] + y)
-            trees.append((DecisionTreeClassifier().fit(table, y).tree_, model.tree_))
+            drawn = [kind(random_state=3).fit(table, y).tree_ for kind in (ExtraTreeClassifier, ExtraTreeRegressor)]
+            trees.append((DecisionTreeClassifier().fit(table, y).tree_, model.tree_, *drawn))
     finally:
         qed.set_num_threads(before)
     for some in trees[1:]:
