@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.addnodes import toctree
+from sphinx.util.logging import getLogger
 
 import qed
 
@@ -15,7 +16,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
 import api_check  # noqa: E402  (found by the path above)
 import what_exists  # noqa: E402  (found by the path above)
-from quoting import quoted  # noqa: E402
+from quoting import quoted, stray  # noqa: E402
 
 project = "qed"
 author = "The qed developers"
@@ -71,6 +72,12 @@ def shorten_navigation(_app: object, env: Any) -> None:
             tree["entries"] = [entry for entry in tree["entries"] if "/generated/" not in f"/{entry[1]}"]
 
 
+def warn_of_backticks(app: Any, document: Any) -> None:
+    """Warn of quoting that went wrong: neither parser calls a backtick too many an error."""
+    for text in stray(document):
+        getLogger(__name__).warning("a backtick is shown: %s", text, location=app.env.docname)
+
+
 def setup(app: Any) -> None:
     """Load the lazy packages once, so that autosummary finds what their doors export."""
     for name in ("linear_model", "data", "datasets", "designs", "metrics", "verify", "report"):
@@ -79,6 +86,7 @@ def setup(app: Any) -> None:
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("autodoc-process-docstring", describe_value)
     app.connect("autodoc-process-docstring", quote_fitted)
+    app.connect("doctree-read", warn_of_backticks)
     app.connect("env-updated", shorten_navigation)
     # from the code, at every build
     (HERE / "reference" / "what_exists.md").write_text(what_exists.page(), encoding="utf-8")

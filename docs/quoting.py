@@ -1,14 +1,19 @@
 """Names of fitted attributes in docstrings, set as code: reStructuredText would take ``coef_`` for a link.
 
-Examples, formulas and what is quoted already stay as they are.
+Examples, formulas, what is quoted already and what is emphasised, such as types, stay as they are. A backtick that a reader would
+see says that quoting went wrong, and the build warns of it.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from docutils import nodes
+
+EMPHASIS = r"(?<![\w*])\*\*?(?=[^\s*])[^*]*[^\s*]\*\*?(?![\w*])"
 NAME = r"(?<![`\w])([A-Za-z]\w*_)(?![\w`])"
-SPANS = re.compile(r"(``.+?``|:\w+:`[^`]*`|`[^`]*`_?)|" + NAME)
+SPANS = re.compile(r"(``.+?``|:\w+:`[^`]*`|`[^`]*`_?|" + EMPHASIS + ")|" + NAME)
 
 
 def quoted(lines: list[str]) -> list[str]:
@@ -26,4 +31,15 @@ def quoted(lines: list[str]) -> list[str]:
             found.append(line)
             continue
         found.append(line if verbatim else SPANS.sub(lambda m: m[1] or f"``{m[2]}``", line))
+    return found
+
+
+def stray(document: Any) -> list[str]:
+    """Return every text of a page that shows a backtick: in prose, in a formula or in an example; other code may hold them."""
+    found = []
+    for text in document.findall(nodes.Text):
+        inside = text.parent
+        is_code = isinstance(inside, nodes.literal | nodes.literal_block | nodes.raw | nodes.comment)
+        if "`" in text and (not is_code or text.lstrip().startswith(">>>")):
+            found.append(str(text))
     return found

@@ -7,6 +7,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+from docutils.core import publish_doctree
 
 import qed
 
@@ -41,6 +42,8 @@ def test_examples_and_formulas_of_every_docstring_stay_as_they_are():
         ("The model stores coef_ after fit.", "The model stores ``coef_`` after fit."),
         ("``coef_`` and :math:`w_j` and `coef_` stay", "``coef_`` and :math:`w_j` and `coef_` stay"),
         (">>> model.coef_", ">>> model.coef_"),
+        (":returns: *array (n, n_iter_)* -- of n_iter_", ":returns: *array (n, n_iter_)* -- of ``n_iter_``"),
+        ("a_ * b_ * c_, and *args: d_", "``a_`` * ``b_`` * ``c_``, and *args: ``d_``"),
     ],
 )
 def test_what_is_quoted(before, after):
@@ -50,3 +53,17 @@ def test_what_is_quoted(before, after):
 def test_blocks_end_where_the_indent_does():
     lines = [".. math::", "", "    w_ = a_", "", "then coef_", "", ">>> a.b_", "[c_]", "", "and d_"]
     assert quoting.quoted(lines) == [*lines[:4], "then ``coef_``", "", ">>> a.b_", "[c_]", "", "and ``d_``"]
+
+
+@pytest.mark.parametrize(
+    ("page", "count"),
+    [
+        ("``coef_``, :math:`w` and\n\n::\n\n    a shell's `word`\n", 0),
+        ("*shape (n, ``n_iter_``)*", 1),
+        (">>> model.``coef_``", 1),
+        (":math:`a` and ` b", 1),
+        (".. math:: ``w_``", 1),
+    ],
+)
+def test_a_backtick_that_readers_would_see_is_found(page, count):
+    assert len(quoting.stray(publish_doctree(page))) == count
