@@ -33,9 +33,13 @@ struct MergeArrays {
     Fresh<Index> size;
 };
 
-Linkage linkage_of(int number, bool centroids) {
+Linkage linkage_of(int number) {
     require(number >= 0 && number <= static_cast<int>(Linkage::median), "there is no such linkage");
-    const auto linkage = static_cast<Linkage>(number);
+    return static_cast<Linkage>(number);
+}
+
+Linkage linkage_of(int number, bool centroids) {
+    const Linkage linkage = linkage_of(number);
     require((linkage >= Linkage::ward) == centroids, "this linkage is measured in another way");
     return linkage;
 }
@@ -74,7 +78,7 @@ nb::tuple matrix_linked(Square distances, int linkage) {
     const auto rows = static_cast<Index>(distances.shape(0));
     require(static_cast<Index>(distances.shape(1)) == rows, "distances must be square");
     MergeArrays out(rows);
-    const Linkage kind = linkage_of(linkage, false);
+    const Linkage kind = linkage_of(linkage);
     run([&] { link_matrix(distances.data(), rows, kind, out.view()); });
     return out.give();
 }

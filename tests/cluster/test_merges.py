@@ -71,6 +71,25 @@ def test_merges_are_those_of_scipy(linkage, n):
             assert same_groups(tree.cut(5), other.labels_)
 
 
+@pytest.mark.parametrize("linkage", ["ward", "centroid", "median"])
+def test_merges_of_more_columns_than_rows_are_those_of_scipy(linkage):
+    wide = 100 + np.random.default_rng(3).standard_normal((90, 200))
+    wide[50] += 1e6
+    model = AgglomerativeClustering(5, linkage=linkage).fit(wide)
+    want = hierarchy.linkage(wide, linkage)
+    np.testing.assert_allclose(model.distances_, want[:, 2], rtol=1e-10)
+    np.testing.assert_array_equal(model.children_, want[:, :2])
+    assert qed.verify(model, wide).holds
+    turned = FeatureAgglomeration(5, linkage=linkage).fit(wide.T)
+    np.testing.assert_array_equal(turned.children_, model.children_)
+    assert qed.verify(turned, wide.T).holds
+    wide[40:50] = wide[:10]  # rows that are given twice
+    model = AgglomerativeClustering(5, linkage=linkage).fit(wide)
+    assert (model.distances_[:10] == 0).all()
+    assert (model.distances_[10:] > 1).all()
+    assert qed.verify(model, wide).holds
+
+
 @pytest.mark.parametrize("linkage", BY_PAIRS)
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "cosine", "hamming", "precomputed", "function"])
 def test_any_metric(linkage, metric):

@@ -163,3 +163,11 @@ def test_biclusters_are_found_with_a_bound():
         SpectralBiclustering(2, n_best=9).fit(table)
     with pytest.raises(InvalidData, match="n_clusters"):
         SpectralCoclustering(99).fit(table)
+
+
+def test_modes_of_rows_that_are_given_several_times():
+    rows = np.repeat(np.random.default_rng(0).standard_normal((3, 3)), 4, axis=0)
+    model = MeanShift().fit(rows)
+    assert model.bandwidth_ == 0
+    assert len(model.cluster_centers_) == 3
+    assert qed.verify(model, rows).holds

@@ -107,6 +107,8 @@ def test_steps_lead_from_one_start_to_the_fit(estimator):
         FitStepsDisplay.from_estimator(KMeans(3), X)
     with pytest.raises(InvalidParameter, match="at least 1"):
         FitStepsDisplay.from_estimator(estimator, X, steps=(0, 1))
+    display = FitStepsDisplay.from_estimator(estimator, X, steps=(1, 200, 300))
+    assert display.steps == [1, 200]  # the fit rests: more steps show nothing new
 
 
 @pytest.mark.covers("MIX-27")

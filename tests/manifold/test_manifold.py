@@ -522,3 +522,44 @@ def test_sparse_rows_that_do_not_fit_are_refused_before_they_are_made_dense():
     wide = csr_array((np.ones(3000), (np.arange(3000), np.arange(3000))), shape=(3000, 2**31 - 1))
     with pytest.raises(MemoryLimit, match="TruncatedSVD"):
         TSNE().fit(wide)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LocallyLinearEmbedding(n_neighbors=5, method="ltsa"),
+        TSNE(perplexity=3, max_iter=260),
+        Isomap(n_neighbors=3),
+        SpectralEmbedding(),
+        UMAP(n_neighbors=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("value", [0.0, 0.1])
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected", "ignore:The number of connected components")
+def test_rows_that_are_given_several_times_and_rows_that_are_all_equal(model, value):
+    for rows in (np.repeat(np.random.default_rng(0).standard_normal((3, 3)), 4, axis=0), np.full((12, 3), value)):
+        found = qed.clone(model).fit(rows)
+        assert np.isfinite(found.embedding_).all()
+        assert qed.verify(found, rows).holds
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Isomap(n_neighbors=3, metric="precomputed"), ClassicalMDS(metric="precomputed"), MDS(metric="precomputed", random_state=0),
+     TSNE(perplexity=3, metric="precomputed", init="random", max_iter=260)],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_distances_that_are_no_metric_are_embedded_and_left_as_they_are(model):
+    D = np.abs(np.random.default_rng(0).standard_normal((8, 8)))
+    D = D + D.T
+    np.fill_diagonal(D, 0.0)
+    D[0, 1] = D[1, 0] = 50.0  # farther than by way of a third row
+    kept = D.copy()
+    assert qed.verify(qed.clone(model).fit(D), D).holds
+    np.testing.assert_array_equal(D, kept)
+
+
+def test_all_pairs_of_many_rows_are_refused_with_another_method():
+    with pytest.raises(MemoryLimit, match="interpolation"):
+        TSNE(method="exact").fit(np.arange(400_000.0)[:, None])

@@ -49,6 +49,10 @@ def test_probabilities_of_several_classes_are_not_taken_from_one():
         ("LocallyLinearEmbedding", "modified", 684794963321),  # a median that is one of the shares, off by a rounding
         ("SpectralEmbedding", "rbf", 684794963319),  # affinities next to nothing, and rows without any
         ("SpectralEmbedding", "rbf", 684794963365),
+        ("SpectralEmbedding", "rbf", 547023096243),  # sparse rows near zero, far from their mean
+        ("SpectralEmbedding", "rbf", 547023096289),
+        ("SpectralEmbedding", "rbf", 547023096316),
+        ("LocallyLinearEmbedding", "ltsa", 547023096362),  # eigenvalues about as far apart as those that tie
         ("SpectralClustering", "n_clusters=3", 684794963370),  # a cut of minus 2e-16
         ("AdaBoostClassifier", "LogisticRegression()", 684794963374),  # a class whose rows have no weight
         ("SoftKMeans", "", 684794963601),  # far rows without weight

@@ -357,6 +357,69 @@ class Given : public Square {
     [[nodiscard]] double height_inverse(double distance) const noexcept { return distance; }
 };
 
+/// Squared distances of points, one for each cluster, for ward times twice the harmonic weight: by the formula of Lance and
+/// Williams. The two that are joined are the nearest, so that nothing cancels: each new value is three quarters of an old one
+/// at least.
+class Squares {
+  public:
+    Squares(double* values, Index slots, Linkage linkage)
+        : values_(values), slots_(slots), stride_(slots), linkage_(linkage), size_(place(slots), 1.0) {}
+
+    [[nodiscard]] double height(double value) const noexcept { return std::sqrt(value); }
+    [[nodiscard]] double height_inverse(double distance) const noexcept { return distance * distance; }
+
+    void scan(Index slot, const Index* /*sizes*/, double* values) const {
+        std::copy_n(values_ + slot * stride_, slots_, values);
+    }
+
+    void merge(Index a, Index b, Index size_a, Index size_b) {
+        double* own = values_ + a * stride_;
+        const double* other = values_ + b * stride_;
+        const auto na = static_cast<double>(size_a);
+        const auto nb = static_cast<double>(size_b);
+        const double apart = own[b];
+        const double share = linkage_ == Linkage::median ? 0.5 : nb / (na + nb);
+        for (Index x = 0; x < slots_; ++x) {
+            const double n = size_[place(x)];
+            own[x] = linkage_ == Linkage::ward
+                         ? ((na + n) * own[x] + (nb * other[x] + n * (other[x] - apart))) / (na + nb + n)
+                         : own[x] + share * (other[x] - own[x]) - share * (1.0 - share) * apart;
+        }
+        size_[place(a)] = na + nb;
+        for (Index x = 0; x < slots_; ++x) {
+            if (x == a || gone(x)) {
+                own[x] = kFar;
+            }
+            values_[x * stride_ + a] = own[x];
+        }
+        for (Index x = 0; x < slots_; ++x) {
+            values_[x * stride_ + b] = values_[b * stride_ + x] = kFar;
+        }
+        size_[place(b)] = 0.0;
+    }
+
+    void compact(const std::vector<Index>& kept) {
+        for (std::size_t to = 0; to < kept.size(); ++to) {
+            const double* from = values_ + kept[to] * stride_;
+            double* into = values_ + at(to) * stride_;
+            for (std::size_t x = 0; x < kept.size(); ++x) {
+                into[x] = from[kept[x]];
+            }
+            size_[to] = size_[place(kept[to])];
+        }
+        slots_ = at(kept.size());
+    }
+
+  private:
+    [[nodiscard]] bool gone(Index slot) const noexcept { return size_[place(slot)] == 0.0; }
+
+    double* values_;
+    Index slots_;
+    Index stride_;
+    Linkage linkage_;
+    std::vector<double> size_;  // zero where the slot is empty
+};
+
 /// Clusters known by their rows, and from some point on by a matrix. The distance of two clusters is the largest of
 /// their rows' (complete), or their sum, each times the shares of both rows (average, weighted). Until there is a matrix
 /// the slot of a cluster is one of its rows; the other rows are listed as absorbed.
@@ -500,10 +563,16 @@ void link_matrix(double* distances, Index rows, Linkage linkage, const Merges& o
     for (Index i = 0; i < rows; ++i) {
         distances[i * rows + i] = kFar;
     }
-    Given space(distances, rows, rows, linkage);
-    Agglomeration<Given> run(space, rows, out);
-    run.begin(nullptr);
-    run.run();
+    const auto run = [&](auto space) {
+        Agglomeration<decltype(space)> merges(space, rows, out);
+        merges.begin(nullptr);
+        merges.run();
+    };
+    if (linkage == Linkage::ward || linkage == Linkage::centroid || linkage == Linkage::median) {
+        run(Squares(distances, rows, linkage));
+    } else {
+        run(Given(distances, rows, rows, linkage));
+    }
 }
 
 void join_edges(const Index* first, const Index* second, Index edges, Index* children) {

@@ -334,16 +334,28 @@ def _normalised(owner: str, X: Any, method: str) -> Any:
             )
         logs = np.log(_lifted(owner, X, 1.0))
         return logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean()
-    table = _scaled(_lifted(owner, X, 0.0))[0]
+    table, row, column = _scaled(_lifted(owner, X, 0.0))
     if method == "scale":
         return table
+    size = float(np.sqrt(table.multiply(table).sum() if is_sparse(table) else np.vdot(table, table)))
+    row, column = (row > 0).astype(np.float64), (column > 0).astype(np.float64)
+    turned = table.T.tocsr() if is_sparse(table) else table.T
     for _ in range(MOST_BALANCING):
-        after = _scaled(table)[0]
-        change = after - table
-        moved = float(np.sqrt((change.multiply(change)).sum() if is_sparse(change) else np.sum(change**2)))
-        table = after
-        if moved < BALANCE:
+        # only the factors of rows and columns move: one of a row without entries stays zero
+        by_row, by_column = (
+            1 / np.sqrt(np.where(sums > 0, sums, 1.0))
+            for sums in (row * (table @ column), column * (turned @ row))
+        )
+        row, column = row * by_row, column * by_column
+        ends = float(by_row.max() * by_column.max()) - 1, 1 - float(by_row.min() * by_column.min())
+        if size * max(ends) < BALANCE:  # no entry moves by a larger share
             break
+    if is_sparse(table):
+        from scipy.sparse import diags  # noqa: PLC0415
+
+        return (diags(row) @ table @ diags(column)).tocsr()
+    table *= row[:, None]
+    table *= column
     return table
 
 

@@ -194,9 +194,10 @@ class Dendrogram:
         matplotlib Axes
             With the drawing.
         """
-        from qed.core._canvas import axes  # noqa: PLC0415  matplotlib is loaded by a drawing
+        from qed.core._canvas import axes, bare  # noqa: PLC0415  matplotlib is loaded by a drawing
 
         ax, _ = axes(ax, size=(7.0, 4.2))
+        bare(ax)
         places, heights = self.coordinates()
         colours, n = self._colours(n_clusters), self.n_rows
         odd = set(self.inversions.tolist())
@@ -213,6 +214,8 @@ class Dendrogram:
         return ax
 
     def _colours(self, k: int | None) -> list[str]:
+        from qed.core._canvas import CURVES  # noqa: PLC0415
+
         n = self.n_rows
         if k is None:
             return ["#444444"] * (n - 1)
@@ -220,7 +223,7 @@ class Dendrogram:
         first = np.arange(2 * n - 1)
         for t, (a, _) in enumerate(self.children):
             first[n + t] = first[a]
-            colours.append(f"C{labels[first[n + t]] % 10}" if t < n - k else "#999999")
+            colours.append(CURVES[labels[first[n + t]] % len(CURVES)] if t < n - k else "#999999")
         return colours
 
 

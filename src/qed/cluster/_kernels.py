@@ -233,7 +233,7 @@ def link_rows(index: Parts, rows: AnyArray, metric: Sums, linkage: str, nearest:
 
 
 def link_matrix(distances: AnyArray, linkage: str) -> Merges:
-    """Join clusters by given distances, which are written over: single, complete, average, weighted."""
+    """Join clusters by given distances, which are written over; by their squares for ward, centroid and median."""
     return Merges(*_native.link_matrix(distances, LINKAGES[linkage]))
 
 

@@ -28,8 +28,10 @@ def link(space: Space, linkage: str) -> Dendrogram:
         return Dendrogram(np.empty((0, 2), np.int64), np.empty(0))
     if linkage == "single":
         return from_spanning_tree(space)
-    if space.given is not None:
-        merges = _kernels.link_matrix(space.matrix(), linkage)
+    if space.given is not None or (linkage in CENTROIDS and n <= space.rows.shape[1]):
+        # all distances take no more room than the rows, and are updated in O(n) where centroids are measured in O(n p)
+        away = space.matrix()
+        merges = _kernels.link_matrix(away * away if linkage in CENTROIDS else away, linkage)
         return Dendrogram(np.stack([merges.first, merges.second], axis=1), merges.heights)
     away, near = space.nearest_others(1)
     scale = 1.0 if linkage in CENTROIDS else float(space.metric.finished(np.ones(1))[0])

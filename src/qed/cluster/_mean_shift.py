@@ -98,7 +98,8 @@ class MeanShift(Clusterer):
         rows = np.ascontiguousarray(data.X, dtype=np.float64)
         require_sizes(type(self).__name__, rows)
         radius = _bandwidth(rows, 0.3) if self.bandwidth is None else float(self.bandwidth)
-        mean = rows.mean(axis=0)
+        # without a radius rows are equal or not, which a shift would blur
+        mean = rows.mean(axis=0) if radius > 0 else np.zeros(rows.shape[1])
         space = Space(rows - mean, Metric("euclidean"))
         points, counts, steps, outcome = self._move(space, self._starts(rows, radius) - mean, radius)
         centres = _apart(points, counts, radius)
@@ -226,9 +227,11 @@ def _apart(points: Array, counts: Array, radius: float) -> Array:
 
 def _uncovered(rows: Array, centres: Array, radius: float) -> float:
     """Return the objective: shares of rows that centres do not cover, each row by its squared distance."""
-    total, unit = 0.0, radius if radius > 0 else np.finfo(float).tiny
+    if radius == 0:
+        return float(sum(np.mean(np.any(rows != centre, axis=1)) for centre in centres))
+    total = 0.0
     for centre in centres:
-        total += float(np.mean(np.minimum(np.sum(((rows - centre) / unit) ** 2, axis=1), 1.0)))
+        total += float(np.mean(np.minimum(np.sum(((rows - centre) / radius) ** 2, axis=1), 1.0)))
     return total
 
 

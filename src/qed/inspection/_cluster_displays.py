@@ -383,7 +383,7 @@ class FitStepsDisplay(Display):
         X : array-like of shape (n, 2)
             Rows.
         steps : sequence of int
-            After how many steps to draw.
+            After how many steps to draw; in a new figure the first at which the fit rests is the last.
         axes : list of matplotlib Axes, optional
             One for each; a new figure when left out.
 
@@ -404,6 +404,9 @@ class FitStepsDisplay(Display):
         with warnings.catch_warnings():  # stopping early is the point
             warnings.simplefilter("ignore")
             fits = [type(estimator)(**{**given, "max_iter": int(step)}).fit(X) for step in steps]
+        if axes is None:
+            resting = next((at for at, (fit, step) in enumerate(zip(fits, steps, strict=True)) if fit.n_iter_ < step), len(fits))
+            fits, steps = fits[: resting + 1], list(steps)[: resting + 1]
         return cls(fits=fits, steps=steps, rows=rows, xlabel=names[0], ylabel=names[1]).plot(axes)
 
     def plot(self, axes: Any = None) -> Self:

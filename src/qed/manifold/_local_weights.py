@@ -69,8 +69,11 @@ def tangent_alignment(rows: Array, ids: Array, d: int) -> Any:
     """Return what local tangent space alignment charges: coordinates that leave the tangents of their neighbourhood."""
     n, k = ids.shape
     blocks = np.empty((n, k, k))
-    for i, (_, directions) in enumerate(_local_scores(rows, ids, d)):
-        G = np.column_stack([np.full(k, k**-0.5), directions])
+    for i, (values, directions) in enumerate(_local_scores(rows, ids, d)):
+        # a neighbourhood of equal rows has no tangent: what rounding leaves of it is no direction
+        floor = 8 * k * np.finfo(float).eps * np.abs(rows[ids[i]]).max(initial=0.0)
+        extent = np.pad(values, (0, d))[:d]
+        G = np.column_stack([np.full(k, k**-0.5), directions * (extent > floor)])
         blocks[i] = np.eye(k) - G @ G.T
     return gathered(blocks, ids, n)
 

@@ -56,7 +56,8 @@ class TSNE(Embedding):
     Certificate
     -----------
     EmbeddingCertificate: the divergence from exact similarities, what is left of the forces on the points, and how many
-    neighbours are kept.
+    neighbours are kept. Stated is the divergence of the p that was fitted, `joint_probabilities`: of the 3 perplexity + 1 nearest
+    rows of each row, which hold all of its probability; of all rows with ``method="exact"``. Values of different p do not compare.
 
     Cost
     ----
@@ -143,7 +144,9 @@ class TSNE(Embedding):
         space = Space.of(type(self).__name__, data.X, self.metric, self.metric_params)
         k = n - 1 if method == "exact" else min(n - 1, int(3 * self.perplexity + 1))
         require_memory(
-            60 * n * k, f"probabilities of {k} neighbours of {n} rows", "Take a smaller perplexity, or fewer rows."
+            60 * n * k,
+            f"probabilities of {k} neighbours of {n} rows",
+            "Take method='interpolation'." if method == "exact" else "Take a smaller perplexity, or fewer rows.",
         )
         distances, ids = space.nearest(k)
         p = Edges.of(probabilities(distances, ids, float(self.perplexity)))

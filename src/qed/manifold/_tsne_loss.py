@@ -52,10 +52,10 @@ def divergence(p: Edges, points: Array, rows: Array) -> float:
 
 
 def imbalance(p: Edges, points: Array, rows: Array, total: float) -> float:
-    """Return what is left of the forces on some points, relative to what pulls them."""
+    """Return what is left of the forces on some points, relative to what pulls or pushes them, the stronger of both."""
     d = points.shape[1]
     freedom = degrees_of_freedom(d)
-    pulled, left = 0.0, 0.0
+    pulled = pushed = left = 0.0
     for i in rows:
         away = points[i] - points
         inverse = 1.0 / (1.0 + np.einsum("ij,ij->i", away, away) / freedom)
@@ -63,9 +63,10 @@ def imbalance(p: Edges, points: Array, rows: Array, total: float) -> float:
         ends = p.ends[some]
         pull = (p.values[some] * inverse[ends]) @ away[ends]
         push = (inverse ** (0.5 * (freedom + 1) + 1)) @ away / total
-        pulled += float(pull @ pull)
+        pulled, pushed = pulled + float(pull @ pull), pushed + float(push @ push)
         left += float(np.sum((pull - push) ** 2))
-    return float(np.sqrt(left / pulled)) if pulled > 0 else 0.0
+    strongest = max(pulled, pushed)  # equal rows may lie at one point, where nothing pulls
+    return float(np.sqrt(left / strongest)) if strongest > 0 else 0.0
 
 
 def joint_probabilities(

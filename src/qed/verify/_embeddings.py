@@ -69,7 +69,7 @@ class Measure:
     def to_all(self, query: Array) -> Array:
         """Return the distances of one row to all rows, in double precision from differences."""
         if self.is_given:
-            return np.asarray(query, np.float64)
+            return np.array(query, np.float64)  # a copy: what is checked belongs to the user
         if self._function is not None:
             return np.array([float(self._function(query, row)) for row in self.rows])
         if self.name == "euclidean":
@@ -81,9 +81,9 @@ class Measure:
         return np.asarray(_measured(self._metric, self.rows, query), np.float64)
 
     def square(self) -> Array:
-        """Return all distances."""
+        """Return all distances, in an array of their own."""
         if self.is_given:
-            return self.rows
+            return self.rows.copy()
         return np.stack([self.to_all(row) for row in self.rows])
 
 

@@ -71,14 +71,15 @@ def _tsne(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa
     if not abs(value - model.kl_divergence_) <= 1e-6 * (1 + abs(value)):
         refuse(model, f"its divergence is {value:.8g}, and it says {model.kl_divergence_:.8g}")
     pull = np.stack([np.bincount(joint.row, p / near * away[:, c], n) for c in range(d)], axis=1)
-    pulled = left = 0.0
+    pulled = pushed = left = 0.0
     for i in compared(n, 1):
         apart = points[i] - points
         inverse = 1 / (1 + np.sum(apart**2, axis=1) / f)
         push = np.sum((inverse ** ((f + 1) / 2) * inverse)[:, None] * apart, axis=0) / total
-        pulled += float(pull[i] @ pull[i])
+        pulled, pushed = pulled + float(pull[i] @ pull[i]), pushed + float(push @ push)
         left += float(np.sum((pull[i] - push) ** 2))
-    return Found("Kullback-Leibler divergence", value, math.sqrt(left / pulled) if pulled > 0 else 0.0, 1.0)
+    strongest = max(pulled, pushed)
+    return Found("Kullback-Leibler divergence", value, math.sqrt(left / strongest) if strongest > 0 else 0.0, 1.0)
 
 
 def _memberships(distances: Array, wanted: float, connected: float) -> Array:

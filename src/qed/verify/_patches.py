@@ -36,10 +36,16 @@ class _Forms:
         return out
 
     def size(self) -> float:
-        rows = np.zeros(self.n)
-        for nodes, matrix in self.parts:
-            rows[nodes] += np.abs(matrix).sum(axis=1)
-        return float(rows.max(initial=0.0))
+        """Return the largest sum of a row's entries without their signs, of the sum of all forms: a bound on its eigenvalues."""
+        rows, columns, entries = (
+            np.concatenate([part.reshape(-1) for part in parts])
+            for parts in zip(
+                *((*np.broadcast_arrays(nodes[:, None], nodes), matrix) for nodes, matrix in self.parts), strict=True
+            )
+        )
+        places, own = np.unique(rows.astype(np.int64) * self.n + columns, return_inverse=True)
+        sums = np.bincount(places // self.n, np.abs(np.bincount(own, entries)), minlength=self.n)
+        return float(sums.max(initial=0.0))
 
 
 def _weights(away: Array, reg: float) -> Array:
@@ -66,6 +72,9 @@ def _forms(model: Any, rows: Array, ids: Array) -> _Forms:
         values, vectors = np.linalg.eigh(local @ local.T)
         tangent = vectors[:, np.argsort(-values, kind="stable")[:d]]
         if model.method == "ltsa":
+            # what rounding leaves of a neighbourhood of equal rows is no tangent
+            floor = 8 * k * 2.0**-52 * np.abs(rows[ids[i]]).max(initial=0.0)
+            tangent = tangent * (np.linalg.norm(tangent.T @ local, axis=1) > floor)
             inside = np.column_stack([np.full(k, 1 / np.sqrt(k)), tangent])
             forms.add(ids[i], np.eye(k) - inside @ inside.T)
         else:
@@ -157,7 +166,7 @@ def _require_settled(model: Any, V: Array, image: Array, known: Array, size: flo
     ``V`` are axes up to single precision, of which quotients with their image lose the square; ``known`` the values in their order.
     """
     quotients = np.einsum("ij,ij->j", V, image) / np.einsum("ij,ij->j", V, V)
-    ties = np.abs(np.diff(known)) <= TIED * size
+    ties = np.abs(np.diff(known)) <= 0.99 * TIED * size  # at the limit itself rounding decides, and either axes are right
     ascends = len(known) == 0 or known[-1] >= known[0]
     if np.any(np.diff(quotients) * (1 if ascends else -1) < -1.01 * TIED * size):
         refuse(model, "its axes are not in order")
@@ -213,10 +222,10 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
 
 
 def _rounding_error(model: Any, measure: Measure) -> Any:
-    """Bound the relative error of affinities by distances that were computed from products of rows."""
+    """Bound the relative error of affinities by distances that were computed from products of rows about their mean."""
     if model.affinity != "rbf":
         return 0.0
-    squares, p = np.sum(measure.rows**2, axis=1), measure.rows.shape[1]
+    squares, p = np.sum((measure.rows - measure.rows.mean(axis=0)) ** 2, axis=1), measure.rows.shape[1]
     gamma = 1.0 / p if model.gamma is None else model.gamma
     return np.expm1(gamma * (p + 8) * 2.0**-51 * np.add.outer(squares, squares))
 

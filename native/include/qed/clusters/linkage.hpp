@@ -38,7 +38,7 @@ void link_centroids(const double* x, Index rows, Index columns, Linkage linkage,
 void link_rows(const NeighborIndex& index, const double* x, const Measure& measure, Linkage linkage,
                const Nearest& nearest, const Merges& out);
 
-/// Single, complete, average, weighted, of a symmetric matrix, which is written over.
+/// Of a symmetric matrix, which is written over: distances; their squares for ward, centroid and median.
 void link_matrix(double* distances, Index rows, Linkage linkage, const Merges& out);
 
 /// Single linkage of the edges of a tree, in the order given: children[2t] < children[2t + 1] are the clusters that edge t
