@@ -27,7 +27,7 @@ def birds():
 def main():
     """Fit and draw three models."""
     X, y = birds()
-    figure, panels = plt.subplots(1, 3, figsize=(10.5, 3.6), sharex=True, sharey=True)
+    figure, panels = plt.subplots(1, 3, figsize=(10.5, 3.8), sharex=True, sharey=True, layout="constrained")
     models = (
         GaussianNB(),
         LinearDiscriminantAnalysis(store_covariance=True),
@@ -37,11 +37,12 @@ def main():
         display = ClassDensityDisplay.from_estimator(model.fit(X, y), X, y, ax=axes)
         display.ax_.set(title=f"{type(model).__name__}\n{model.score(X, y):.1%} right", xlabel="bill, mm")
         display.ax_.title.set_fontsize(9)
-        if axes is not panels[0]:
-            axes.get_legend().remove()
+        axes.get_legend().remove()
         print(
             f"{type(model).__name__}: {model.certificate_.log_likelihood:.4f} a bird, {model.n_parameters_} parameters"
         )
     panels[0].set_ylabel("flipper, mm")
-    panels[0].legend(frameon=False, fontsize=8, loc="upper left")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside lower center", ncols=3
+    )
     return figure

@@ -101,7 +101,9 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
     covariance_prior: Positive | Vector | None = param(
         None, "Scale of an inverse-Wishart prior of the covariances: a number or the diagonal; None for no prior."
     )
-    degrees_of_freedom_prior: Positive | None = param(None, "Its degrees of freedom, at least p; None means p.")
+    degrees_of_freedom_prior: Positive | None = param(
+        None, "Degrees of freedom of the inverse-Wishart prior, at least p; None means p."
+    )
 
     means_: Array = MEANS
     covariances_: Array = COVARIANCES
