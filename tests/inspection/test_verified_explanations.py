@@ -1,8 +1,10 @@
 """What the checker accepts of explanations of more columns than have all their coalitions evaluated."""
 
 import dataclasses
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import qed
@@ -210,3 +212,11 @@ def test_of_a_pipeline_the_last_step_is_verified():
     assert isinstance(caught.value, InvalidData)
     prepared = model[:-1].transform(X)
     assert qed.verify(shapley_values(model[-1], prepared), model[-1]).holds
+
+
+def test_checking_the_explanation_of_a_frame_warns_of_nothing():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["age", "income", "debt"])
+    model = DecisionTreeRegressor(max_depth=3).fit(frame, frame["age"] * frame["debt"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert qed.verify(shapley_values(model, frame), model, frame).holds

@@ -57,19 +57,23 @@ class ColumnTable:
         return self._with(name, moved)
 
     def filled(self, columns: dict[int, Any]) -> Any:
-        """Return the table with one value in each row of some columns."""
+        """Return the table once for each of some values, one below the other, with that value in all rows of its columns."""
+        many = len(next(iter(columns.values())))
+        places = np.tile(np.arange(len(self)), many)
+        values = {j: np.repeat(np.asarray(given), len(self)) for j, given in columns.items()}
         if not self.is_frame:
-            made = self.X.copy()
-            for j, value in columns.items():
-                made[:, j] = value
+            made = self.X[places]
+            for j, column in values.items():
+                made[:, j] = column
             return made
         import narwhals as nw  # noqa: PLC0415
 
-        made = self.frame
-        for j, value in columns.items():
-            name = made.columns[j]
-            made = made.with_columns(nw.lit(value).cast(made.schema[name]).alias(name))
-        return made.to_native()
+        frame = nw.maybe_reset_index(self.frame[places.tolist(), :])
+        for j, column in values.items():
+            name = frame.columns[j]
+            own = nw.new_series(name, column, backend=frame.implementation).cast(frame.schema[name])
+            frame = frame.with_columns(own.alias(name))
+        return frame.to_native()
 
     def _with(self, name: str, values: Any) -> Any:
         import narwhals as nw  # noqa: PLC0415

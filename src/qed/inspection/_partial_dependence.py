@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from qed.inspection._column_table import ColumnTable
 from qed.inspection._importance import Result
 
 Array = np.ndarray[Any, Any]
+ROWS = 1 << 15  # asked at once: the cost of a call is far below that of its rows, and few megabytes are needed
 
 
 def partial_dependence(
@@ -98,12 +98,17 @@ def partial_dependence(
         is_category = place in categories
         grids.append(_grid(table.column(place), percentiles, grid_resolution, is_category) if own is None else own)
     shape = tuple(len(grid) for grid in grids)
-    found = np.stack(
-        [
-            _response(estimator, table.filled(dict(zip(places, point, strict=True))), response_method)
-            for point in itertools.product(*grids)
-        ]
-    )  # points, n, outputs
+    points = [np.asarray(one).reshape(-1) for one in np.meshgrid(*grids, indexing="ij")]
+    at_once = max(1, ROWS // len(table))
+    told = [
+        _response(
+            estimator,
+            table.filled({j: values[i : i + at_once] for j, values in zip(places, points, strict=True)}),
+            response_method,
+        )
+        for i in range(0, len(points[0]), at_once)
+    ]
+    found = np.concatenate(told).reshape(len(points[0]), len(table), -1)  # points, n, outputs
     individual = found.transpose(2, 1, 0).reshape(found.shape[2], len(table), *shape)
     result = Result(grid_values=grids)
     if kind != "individual":

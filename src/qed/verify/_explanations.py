@@ -8,6 +8,7 @@ derived here; what the certificate states is only compared with it.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -146,7 +147,9 @@ def _check_predictions(explanation: Any, model: Any, said: Array, found: Recompu
 
 def _predict(explanation: Any, model: Any, X: Array) -> Array:
     method = explanation.output
-    told = np.asarray(getattr(model, method.removeprefix("log of "))(X), dtype=np.float64)
+    with warnings.catch_warnings():  # an explanation keeps its rows as an array, whatever table the model was fitted on
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        told = np.asarray(getattr(model, method.removeprefix("log of "))(X), dtype=np.float64)
     told = np.log(told) if method.startswith("log of ") else told
     told = told.reshape(len(X), -1)
     return told[:, 1:] if method == "predict_proba" and told.shape[1] == 2 else told
