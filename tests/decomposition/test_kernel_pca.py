@@ -91,3 +91,22 @@ def test_a_kernel_that_gives_no_number_is_refused_in_words():
     for odd in (lambda a, b: "word", lambda a, b: None, lambda a: 1.0, np.add):
         with pytest.raises(qed.InvalidParameter, match="gives no number"):
             pairwise_kernels(np.ones((2, 3)), metric=odd)
+
+
+@pytest.mark.parametrize(("kernel", "far"), [("cosine", 1e5), ("poly", 1e6)])
+def test_rows_far_from_zero_are_no_indefinite_kernel(kernel, far):
+    away = X * [1.0, 0.1, 0.01, 0.001] + far * np.array([1.0, 2.0, 3.0, 4.0])
+    model = KernelPCA(2, kernel=kernel, degree=1).fit(away)  # centring cancels: what is left is rounding of the kernel
+    assert qed.verify(model, away).holds
+    with pytest.raises(InvalidData, match="negative eigenvalues"):
+        KernelPCA(2, kernel="precomputed").fit(-pairwise_kernels(X))
+
+
+def test_rows_of_large_columns_are_given_back_but_for_a_thousandth_of_what_is_left():
+    large = (X - X.mean(axis=0)) * [3e4, 1e4, 1.0, 1e-3]
+    model = KernelPCA(2, fit_inverse_transform=True).fit(large)
+    scores = model.X_transformed_fit_
+    exact = scores @ np.linalg.solve(scores.T @ scores + np.eye(2), scores.T @ large)
+    left = np.linalg.norm(large - exact, axis=0)
+    assert np.all(np.linalg.norm(model.inverse_transform(scores) - exact, axis=0) <= 1e-3 * left + 1e-9)
+    assert qed.verify(model, large).holds

@@ -21,17 +21,18 @@ def known_count(rule: Any, limit: int, solver: str, *, sparse: bool) -> int | No
     short = solver == "arpack" or (solver == "auto" and sparse)
     if rule is None:
         return limit - 1 if short else limit
+    has_all = solver not in ("arpack", "randomized")
     if isinstance(rule, str):
-        if truncates:
+        if not has_all:
             raise InvalidParameter(
                 f"n_components={rule!r} cannot be a string with svd_solver={solver!r}. Give a number."
             )
         return None
     if 0 < rule < 1 and not isinstance(rule, int):
-        if truncates:
+        if not has_all:
             raise InvalidParameter(
                 f"n_components={rule!r} must be between 1 and min(n_samples, n_features)={limit} with svd_solver={solver!r}: a"
-                " share of the variance needs all variances. Use svd_solver='full' or 'covariance_eigh'."
+                " share of the variance needs all variances. Use svd_solver='auto', 'full' or 'covariance_eigh'."
             )
         return None
     least = 1 if truncates else 0

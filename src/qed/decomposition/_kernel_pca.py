@@ -34,7 +34,7 @@ from qed.decomposition._solve import Components, Search, from_columns, from_simi
 from qed.designs._range import fingerprint
 from qed.metrics import pairwise_kernels
 
-WORST_CONDITION = 1e9  # beyond which some digits of the rows that are given back would be noise
+WORST_CONDITION = 1e12  # rounding then adds a ten-thousandth of what the regression leaves over to the rows given back
 FORMED = 500  # rows up to which all pairs of a kernel are found
 
 
@@ -187,8 +187,9 @@ class KernelPCA(Transformer, min_samples=2):
 
                 return from_similarities(apply, n, max(total, 0.0), search)
             centred = K - self.kernel_means_ - self.kernel_means_[:, None] + self.kernel_mean_
-            _require_positive(centred, max(total, 0.0))
-            return from_columns(centred, 8 * product_rounding(n) * float(np.sum(np.abs(np.diag(K)))), search)
+            rounding = 8 * product_rounding(n) * float(np.sum(np.abs(np.diag(K))))
+            _require_positive(centred, max(total, 0.0), rounding)
+            return from_columns(centred, rounding, search)
 
     def _store(self, found: Components, seen: Any) -> None:
         noise = 64 * len(found.components[0]) * np.finfo(np.float64).eps * max(float(found.values[0]), 0.0)
@@ -281,8 +282,8 @@ class KernelPCA(Transformer, min_samples=2):
         return _kernels.product(self._kernel(scores, self.X_transformed_fit_), self.dual_coef_)
 
 
-def _require_positive(centred: Array, total: float) -> None:
-    allowed = 1e-7 * total
+def _require_positive(centred: Array, total: float, rounding: float) -> None:
+    allowed = 1e-7 * total + rounding  # centring cancels where rows are far from the origin of feature space
     if allowed > 0 and _kernels.factorises(centred + allowed * np.eye(len(centred))):
         return
     least = float(np.min(np.linalg.eigvalsh(centred)))

@@ -106,7 +106,7 @@ def _way(X: Any, n: int, k: int | None, solver: str, extra: int) -> str:
     p = X.shape[1]
     side = min(n, p)
     squared = "columns" if n >= p else "rows"
-    if solver == "covariance_eigh" or (is_sparse(X) and p <= SQUARE):
+    if solver == "covariance_eigh" or (is_sparse(X) and (p <= SQUARE or k is None)):  # a share needs all variances
         return "columns"
     if is_sparse(X) or (solver == "arpack" and side > SIDE):
         return "products"
