@@ -562,10 +562,14 @@ def test_one_row_that_outweighs_its_class_leaves_its_variance_its_digits():
 
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected")
 @pytest.mark.parametrize("kind", ["float32", "float64"])
-@pytest.mark.parametrize("model", [manifold.LocallyLinearEmbedding(method="ltsa", n_neighbors=8), manifold.SpectralEmbedding()])
+@pytest.mark.parametrize(
+    "model", [manifold.LocallyLinearEmbedding(method="ltsa", n_neighbors=8), manifold.SpectralEmbedding()]
+)
 def test_axes_of_an_embedding_are_not_zero(model, kind):
     rng = np.random.default_rng(0)
-    rows = np.vstack([rng.normal(size=(20, 4)), rng.normal(size=(20, 4)) + 1000]).astype(kind)  # two groups: values of zero
+    rows = np.vstack([rng.normal(size=(20, 4)), rng.normal(size=(20, 4)) + 1000]).astype(
+        kind
+    )  # two groups: values of zero
     model = qed.clone(model).fit(rows)
     assert qed.verify(model, rows).holds
     for axes in (slice(None), slice(1, 2)):
