@@ -343,8 +343,7 @@ def _normalised(owner: str, X: Any, method: str) -> Any:
     for _ in range(MOST_BALANCING):
         # only the factors of rows and columns move: one of a row without entries stays zero
         by_row, by_column = (
-            1 / np.sqrt(np.where(sums > 0, sums, 1.0))
-            for sums in (row * (table @ column), column * (turned @ row))
+            1 / np.sqrt(np.where(sums > 0, sums, 1.0)) for sums in (row * (table @ column), column * (turned @ row))
         )
         row, column = row * by_row, column * by_column
         ends = float(by_row.max() * by_column.max()) - 1, 1 - float(by_row.min() * by_column.min())

@@ -405,7 +405,9 @@ class FitStepsDisplay(Display):
             warnings.simplefilter("ignore")
             fits = [type(estimator)(**{**given, "max_iter": int(step)}).fit(X) for step in steps]
         if axes is None:
-            resting = next((at for at, (fit, step) in enumerate(zip(fits, steps, strict=True)) if fit.n_iter_ < step), len(fits))
+            resting = next(
+                (at for at, (fit, step) in enumerate(zip(fits, steps, strict=True)) if fit.n_iter_ < step), len(fits)
+            )
             fits, steps = fits[: resting + 1], list(steps)[: resting + 1]
         return cls(fits=fits, steps=steps, rows=rows, xlabel=names[0], ylabel=names[1]).plot(axes)
 

@@ -166,7 +166,9 @@ def _require_settled(model: Any, V: Array, image: Array, known: Array, size: flo
     ``V`` are axes up to single precision, of which quotients with their image lose the square; ``known`` the values in their order.
     """
     quotients = np.einsum("ij,ij->j", V, image) / np.einsum("ij,ij->j", V, V)
-    ties = np.abs(np.diff(known)) <= 0.99 * TIED * size  # at the limit itself rounding decides, and either axes are right
+    ties = (
+        np.abs(np.diff(known)) <= 0.99 * TIED * size
+    )  # at the limit itself rounding decides, and either axes are right
     ascends = len(known) == 0 or known[-1] >= known[0]
     if np.any(np.diff(quotients) * (1 if ascends else -1) < -1.01 * TIED * size):
         refuse(model, "its axes are not in order")
