@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import qed
 from qed.compose import OneVsRestClassifier
 from qed.core import clone
+from qed.datasets import load_iris
 from qed.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -31,6 +33,7 @@ from qed.linear_model import (
     SGDClassifier,
     VotedPerceptron,
 )
+from qed.verify._boosted_splits import BoostedSplits
 from qed.verify._quantiles import distance_from_quantile
 
 rng = np.random.default_rng(0)
@@ -230,3 +233,25 @@ def test_a_median_of_an_even_number_of_rows_lies_midway():
     assert after == np.abs(y - np.repeat(np.sort(medians), 40)).mean()  # as good a median, but not the stated one
     with pytest.raises(qed.CertificateError, match="should be"):
         qed.verify(model, rows, y)
+
+
+def test_gains_that_rounding_decides_do_not_order_the_growth_of_a_tree():
+    flowers, kinds = load_iris(return_X_y=True)
+    model = HistGradientBoostingClassifier(
+        max_iter=38, learning_rate=0.03, max_leaf_nodes=16, min_samples_leaf=5, max_features=0.25, random_state=0,
+        early_stopping=False,
+    ).fit(flowers, kinds)  # fmt: skip
+    assert qed.verify(model, flowers, kinds).holds
+
+
+@pytest.mark.parametrize(
+    ("on_the_way", "leaf", "is_refused"), [(3.0, 2.0, True), (0.5, 2.0, False), (3.0, 0.9, False)], ids=str
+)
+def test_a_leaf_that_was_waiting_gains_no_more_than_what_was_split(on_the_way, leaf, is_refused):
+    # the root; its left child, which is split and gains 1; its right child, whose right child is a leaf that could be split
+    tree = SimpleNamespace(feature=np.array([0, 0, -1, -1, 0, -1, -1]), right=np.array([4, 3, -1, -1, 6, -1, -1]))
+    least = np.array([9.0, 1.0, -np.inf, -np.inf, on_the_way, -np.inf, leaf])
+    most = np.array([9.0, 1.0, np.inf, np.inf, 3.0, np.inf, np.inf])
+    splits = SimpleNamespace(model=SimpleNamespace(max_leaf_nodes=4))
+    found = BoostedSplits._grows(splits, "the tree", tree, least, most, np.arange(7) == 6, is_whole=True)
+    assert (found is not None) == is_refused

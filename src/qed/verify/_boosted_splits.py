@@ -131,7 +131,8 @@ class BoostedSplits:
         model, tree, counts = self.model, grown.tree, self.rows.counts
         inner = tree.feature >= 0
         numbers = Numbers.of(slope, curvature, counts, is_fine=self.directions is not None)
-        gains, some = np.full(len(inner), -np.inf), self.chosen[number]
+        least, most = np.full(len(inner), -np.inf), np.full(len(inner), np.inf)
+        some = self.chosen[number]
         may = grown.counts >= 2 * model.min_samples_leaf
         if model.max_depth is not None:
             may &= grown.depth < model.max_depth
@@ -143,31 +144,39 @@ class BoostedSplits:
             found = _Node(self, grown, node, numbers).judged(columns)
             if isinstance(found, str):
                 return f"node {node} of {where} {found}"
-            gains[node] = found.own if inner[node] else found.least
+            least[node], most[node] = found.least, found.own
         splits = int(inner[nodes].sum())
         self.looked = self.looked.plus(Looked(splits, int(inner.sum()), len(nodes) - splits, int(open_.sum())))
-        return self._grows(where, tree, gains, open_, is_whole=len(nodes) == int((inner | may).sum()))
+        return self._grows(where, tree, least, most, open_, is_whole=len(nodes) == int((inner | may).sum()))
 
-    def _grows(self, where: str, tree: Any, gains: Array, open_: Array, *, is_whole: bool) -> str | None:
-        """Follow the growth: a leaf may gain only where the limit on leaves was reached by nodes that gain more."""
-        inner, most = tree.feature >= 0, self.model.max_leaf_nodes
-        is_full = most is not None and int((~inner).sum()) >= most
-        gaining = np.flatnonzero(open_ & (gains > 0))
+    def _grows(self, where: str, tree: Any, least: Array, most: Array, open_: Array, *, is_whole: bool) -> str | None:
+        """See that a leaf gains only where the limit on leaves was reached by nodes that may gain more.
+
+        The node that gains most is split first. When a node is split, one node on the way to each leaf that is not below it is
+        waiting; so it may not gain surely less than the leaf and every node on that way, from where the two ways part.
+        """
+        inner, limit = tree.feature >= 0, self.model.max_leaf_nodes
+        is_full = limit is not None and int((~inner).sum()) >= limit
+        gaining = np.flatnonzero(open_ & (least > 0))
         if not is_full:
             return f"leaf {int(gaining[0])} of {where} could be split" if len(gaining) else None
         if not is_whole or not len(gaining):
             return None
-        waiting = {0}
-        while True:  # the node that gains most is split first
-            divided = [node for node in waiting if inner[node]]
-            if not divided:
-                return None
-            node = max(divided, key=lambda one: gains[one])
-            better = [leaf for leaf in waiting if open_[leaf] and gains[leaf] > gains[node]]
-            if better:
-                return f"leaf {better[0]} of {where} gains more by a split than its node {node}, which is split"
-            waiting.remove(node)
-            waiting |= {node + 1, int(tree.right[node])}
+        nodes = np.flatnonzero(inner)[::-1]  # children come after their parents
+        parent, other = np.full(len(inner), -1), np.full(len(inner), -1)
+        weakest = np.where(inner, most, np.inf)  # of the splits of a node and those below it
+        for node in nodes.tolist():
+            left, right = node + 1, int(tree.right[node])
+            parent[[left, right]], other[left], other[right] = node, right, left
+            weakest[node] = min(weakest[node], weakest[left], weakest[right])
+        for leaf in gaining.tolist():
+            node, surely = leaf, float(least[leaf])
+            while parent[node] >= 0:
+                if surely > weakest[other[node]]:
+                    return f"leaf {leaf} of {where} gains more by a split than a node that is split"
+                node = int(parent[node])
+                surely = min(surely, float(least[node]))
+        return None
 
     def _met(self, tree: Any) -> Array:
         """Return which groups of columns hold all columns above each node."""
