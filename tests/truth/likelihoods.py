@@ -136,8 +136,8 @@ def _planes(model: Any, X: Any, y: Any, v: Any) -> Iterator[Judged]:
     yield Judged(repr(model), 4 * float(near), float(worst), "common covariance")
     scaled = np.array([[float(pooled[i, j] / deviation[i] / deviation[j]) for j in range(p)] for i in range(p)])
     least = float(np.linalg.eigvalsh(scaled)[0])
-    if least < APART:
-        return  # axes next to nothing are left out
+    if least < max(APART, 8 * p * certificate.rounding):
+        return  # axes along which rows vary by next to nothing, or no more than rounding does, are left out
     two = len(weight) == 2
     centre = [sum(w * m[j] for w, m in zip(weight, mean, strict=True)) / total for j in range(p)]
     about = [[m[j] - (centre[j] if model.solver == "svd" else 0) for j in range(p)] for m in mean]

@@ -85,6 +85,8 @@ class _Least:
         """Return weight times impurity."""
         y, s = [self.y[i] for i in rows], [self.s[i] for i in rows]
         total = sum(s)
+        if len(set(y)) == 1:
+            return mpf(0)  # whatever the criterion; a mean of forty digits would be off by its last one
         if self.criterion in ("gini", "entropy"):
             shares = [sum(w for w, label in zip(s, y, strict=True) if label == k) / total for k in set(y)]
             if self.criterion == "gini":

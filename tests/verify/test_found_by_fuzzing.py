@@ -590,3 +590,14 @@ def test_penalties_that_are_lost_beside_dependent_components(X):
     model = decomposition.SparsePCA(2, random_state=0).fit(X)
     model.components_, model.ridge_alpha = np.ones_like(model.components_) * 1e10, 1e-300
     assert np.isfinite(model.transform(X)).all()
+
+
+@pytest.mark.parametrize("name", ["doc_topic_prior_", "topic_word_prior_"])
+@pytest.mark.parametrize("prior", [10**400, 1e308, 2.0])
+def test_priors_of_topics_are_at_most_one_in_a_file(name, prior, tmp_path):
+    counts = np.random.default_rng(0).poisson(1.0, (12, 5))
+    model = decomposition.LatentDirichletAllocation(2, random_state=0).fit(counts)
+    setattr(model, name, prior)
+    with pytest.raises(qed.core.ModelFileError, match=name):
+        model.save(tmp_path / "topics.qed")
+    assert refused(model, counts)

@@ -20,3 +20,25 @@ def test_covariances_over_the_range_of_float64_are_judged():
     judged = list(FAMILIES["densities"](985841799018))
     assert judged
     assert not [one for one in judged if one.is_false]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("family", "seed"),
+    [
+        ("trees", 913977020254),  # equal targets: a mean of forty digits made them differ
+        ("trees", 913977028424),
+        ("clusters", 396744263028),  # rows about a mean that was rounded: their variance is larger
+        ("likelihoods", 396744271101),  # an axis that varies less than the stated rounding is left out
+        ("likelihoods", 396744277253),  # products with weights below the normal numbers
+    ],
+)
+def test_what_fuzzing_found_false_is_not(family, seed):
+    judged = list(FAMILIES[family](seed))
+    assert judged
+    assert not [one for one in judged if one.is_false]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_covariances_beyond_float64_are_refused_in_words():
+    assert not list(FAMILIES["likelihoods"](197548565070))  # no fit, and no error of NumPy

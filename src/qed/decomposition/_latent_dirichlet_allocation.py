@@ -112,8 +112,8 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
         above=0,
         answers=False,
     )
-    doc_topic_prior_: float = fitted("Prior of the topics of a document.", above=0)
-    topic_word_prior_: float = fitted("Prior of the words of a topic.", above=0)
+    doc_topic_prior_: float = fitted("Prior of the topics of a document.", above=0, high=1)
+    topic_word_prior_: float = fitted("Prior of the words of a topic.", above=0, high=1)
     bound_: float = fitted("Perplexity of the documents of the fit.", low=0, answers=False)
     n_batch_iter_: int = fitted("Batches seen, plus one.", low=1, answers=False)
     n_iter_: int = fitted("Passes over the documents.", low=0, answers=False)

@@ -207,16 +207,17 @@ def _learn_rows(model: Any, data: FitData, n: int, way: str, rng: Callable[[], G
     seen = fingerprint(X, np.empty((n, 0)), weight)
     require_range(ArraySource(X, None, weight), seen)
     rows = Rows.of(X, weight, seen.mean)
+    shift = 0.0 if seen.mean_rounding is None else seen.weight * float(np.sum(seen.mean_rounding**2))
     with Progress(type(model).__name__) as progress:
         power = way == "krylov" and model.svd_solver == "randomized"
         search = _search(model, (n, seen.weight, p), rng, progress, sparse=is_sparse(X), power=power)
         if way == "krylov" and model.svd_solver == "auto":
             search = replace(search, tol=VALUES_CONVERGED)
         if way in ("krylov", "products"):
-            found = from_products(rows, seen.spread, search)
+            found = from_products(rows, seen.spread, search, shift=shift)
         else:
             require_memory(4 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Ask for few components.")
-            found = from_rows(rows, seen.spread, replace(search, tol=0.0), full=way == "full rows")
+            found = from_rows(rows, seen.spread, replace(search, tol=0.0), full=way == "full rows", shift=shift)
     model.__dict__.pop("moments_", None)
     _store(model, found, seen, found.outcome)
     if found.outcome == "interrupted":

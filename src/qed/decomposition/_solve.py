@@ -129,11 +129,15 @@ def from_columns(M: Array, rounding_error: float, search: Search, factor: Array 
     )
 
 
-def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Components:
-    """Find the pairs of the products of rows, and carry them to the columns; ``spread`` holds the squared lengths of columns."""
+def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool, shift: float = 0.0) -> Components:
+    """Find the pairs of the products of rows, and carry them to the columns; ``spread`` holds the squared lengths of columns.
+
+    ``shift`` bounds what rows have more about a mean that was rounded than about the exact one: weight times squared distance.
+    """
     unit = _unit(float(np.sum(spread)))
     p, total, rows = rows.shape[1], float(np.sum(spread)) / unit, rows.divided(np.sqrt(unit))
-    rounding_error = product_rounding(p) * total
+    shift /= unit
+    rounding_error = product_rounding(p) * total + shift
     M = rows.squared()
     with one_blas_thread(rows.shape[0] * p):
         every = None
@@ -146,13 +150,13 @@ def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Compo
         V = _carried(rows.back(pairs.vectors), k)
         values = np.concatenate([pairs.values, np.zeros(k - len(pairs.values))])
         CV = rows.back(rows.forward(V.T))
-        far = 2 * product_rounding(p) * total + product_rounding(rows.shape[0]) * total
+        far = 2 * product_rounding(p) * total + product_rounding(rows.shape[0]) * total + shift
         proof = prove(V, values, CV, _bound(pairs, far, total))
     return Components(V, unit * values, unit * total, proof.times(unit), "full" if full else "rows")
 
 
-def from_products(rows: Rows, spread: Array, search: Search) -> Components:
-    """Find leading pairs by products with the rows alone."""
+def from_products(rows: Rows, spread: Array, search: Search, *, shift: float = 0.0) -> Components:
+    """Find leading pairs by products with the rows alone; ``shift`` is that of ``from_rows``."""
     unit = _unit(float(np.sum(spread)))
     (n, p), total, rows = rows.shape, float(np.sum(spread)) / unit, rows.divided(np.sqrt(unit))
     k = search.known
@@ -169,7 +173,7 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Components:
         steps = max(100, 4 * min(n, p) // start.shape[1]) if search.power is None else search.power
         found = leading(inner, start, k, steps=steps, tol=tol, progress=search.progress)
         V = _carried(rows.back(found.vectors), k) if flip else _signed(found.vectors.T)
-        rounding_error = (product_rounding(n) + product_rounding(p)) * total
+        rounding_error = (product_rounding(n) + product_rounding(p)) * total + shift / unit
 
         def outside(Q: Array) -> Array:
             """Multiply by the scatter outside of the directions, or by the products of rows without them."""

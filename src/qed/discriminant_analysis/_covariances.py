@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 UNIT = 2.0**-53
+LEAST = 2.0**-1074  # the smallest number: what a product can be off by, however small it is
+MOST_LOST = 1e-7  # share of a variance that may be lost so: beyond, products hold no digits worth a covariance
 KEPT_BYTES = 1 << 24  # of a statistic that a model keeps in case more rows come
 
 
@@ -76,8 +78,10 @@ def estimate_error(moments: ClassMoments, *, pooled: bool) -> float:
     squares = (peak / weight * (size / spread)).max(axis=1)
     offset = (UNIT * np.abs(np.stack([part.mean for part in parts])) * np.sqrt(size / spread)).max(axis=1)
     of_mean = (of_parts[:, 0] * np.sqrt(squares) + offset).max()
-    error = max(float(of_mean), float(((whole / spread).max(axis=1) * of_spread).max()) + 8 * UNIT)
-    if not np.isfinite([of_mean, error]).all():
+    # squares, and products with weights, next to the smallest number have few digits: each is off by that number
+    lost = 8 * LEAST * float(sum(part.rows for part in parts) + weight.sum()) / float(spread.min())
+    error = max(float(of_mean), float(((whole / spread).max(axis=1) * of_spread).max()) + 8 * UNIT) + lost
+    if not (np.isfinite([of_mean, error]).all() and lost <= MOST_LOST):
         raise InvalidData(
             "Squares of these columns, or their products with the weights, leave the range of float64, so that nothing can be said"
             " about covariances. Multiply columns or weights by a power of ten."

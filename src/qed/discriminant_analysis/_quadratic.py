@@ -160,6 +160,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         share = moments.weight / moments.weight.sum()
         prior = share if self.priors is None else given_shares(type(self).__name__, "priors", self.priors, k)
         with one_blas_thread(p * p), np.errstate(divide="ignore"):
+            rounding = estimate_error(moments, pooled=False)  # refuses what leaves the range, before it is solved with
             observed = class_covariances(self, moments, None, None)
             drawn = observed
             if self.shrinkage is not None:
@@ -182,7 +183,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
             what=f"Shares, means and covariances of {k} classes{changed}",
             rows=int(moments.rows.sum()),
             log_likelihood=float(share @ (log_prior + densities)),
-            rounding=estimate_error(moments, pooled=False),
+            rounding=rounding,
             backward_error=backward,
         )
 

@@ -85,7 +85,9 @@ def check_linear(
     scaled = (covariance / whole).astype(np.float64)
     variance, axes = np.linalg.eigh(scaled)
     least = max(model.tol, 0.0) if model.solver == "svd" else 0.0
-    kept = variance > max(least * least, 64 * len(scale) * near)
+    # axes along which rows vary no more than the stated rounding are left out, and no others of a variance that can be told
+    told = min(4 * len(scale) * certificate.rounding, 64 * len(scale) * near)
+    kept = variance > max(least * least, told)
     _require_planes(model, found, prior, (scaled, scale, variance, axes[:, kept]), near)
     if model.solver != "lsqr":
         _require_directions(model, found, prior, scaled, scale, near)
