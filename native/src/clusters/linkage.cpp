@@ -16,8 +16,8 @@ namespace qed {
 namespace {
 
 constexpr Index kChunkNumbers = 1 << 16;  // of a block of work: a few tens of microseconds
-constexpr Index kColumnAhead = 24;    // entries of a column that are fetched before they are written
-constexpr Index kBlock = 64;          // slots whose least value is known: the root of some thousands of them
+constexpr Index kColumnAhead = 24;        // entries of a column that are fetched before they are written
+constexpr Index kBlock = 64;              // slots whose least value is known: the root of some thousands of them
 
 Index at(std::size_t i) noexcept {
     return static_cast<Index>(i);
@@ -50,9 +50,17 @@ template <class Space>
 class Agglomeration {
   public:
     Agglomeration(Space& space, Index rows, const Merges& out)
-        : space_(space), rows_(rows), slots_(rows), out_(out), id_(place(rows)), slot_(place(2 * rows), -1),
-          size_(place(rows), 1), near_(place(round_up(rows, kBlock))), far_(place(round_up(rows, kBlock)), kFar),
-          least_(place(blocks_of(rows, kBlock))), value_(place(round_up(rows, kBlock)), kFar) {
+        : space_(space),
+          rows_(rows),
+          slots_(rows),
+          out_(out),
+          id_(place(rows)),
+          slot_(place(2 * rows), -1),
+          size_(place(rows), 1),
+          near_(place(round_up(rows, kBlock))),
+          far_(place(round_up(rows, kBlock)), kFar),
+          least_(place(blocks_of(rows, kBlock))),
+          value_(place(round_up(rows, kBlock)), kFar) {
         for (Index i = 0; i < rows; ++i) {
             id_[place(i)] = slot_[place(i)] = i;
         }
@@ -198,7 +206,7 @@ class Agglomeration {
     std::vector<Index> id_;
     std::vector<Index> slot_;
     std::vector<Index> size_;
-    std::vector<double> near_;   // numbers of clusters, as doubles, which are chosen in vectors
+    std::vector<double> near_;  // numbers of clusters, as doubles, which are chosen in vectors
     std::vector<double> far_;
     std::vector<double> least_;  // of each block of far_
     std::vector<double> value_;
@@ -208,8 +216,12 @@ class Agglomeration {
 class Centroids {
   public:
     Centroids(const double* x, Index rows, Index columns, Linkage linkage)
-        : columns_(columns), slots_(rows), linkage_(linkage), octets_(place(blocks_of(rows, kOctet) * columns * kOctet), kFar),
-          weight_(place(round_up(rows, kOctet)), 1.0), query_(place(columns)) {
+        : columns_(columns),
+          slots_(rows),
+          linkage_(linkage),
+          octets_(place(blocks_of(rows, kOctet) * columns * kOctet), kFar),
+          weight_(place(round_up(rows, kOctet)), 1.0),
+          query_(place(columns)) {
         for (Index i = 0; i < rows; ++i) {
             for (Index j = 0; j < columns; ++j) {
                 octets_[entry(i, j)] = x[i * columns + j];
@@ -231,7 +243,8 @@ class Centroids {
         parallel_for(blocks_of(count, chunk), [&](Index block) {
             for (Index o = block * chunk; o < std::min(count, (block + 1) * chunk); ++o) {
                 Vector<double> sums[1][kOctetVectors];
-                octet_sums<Euclidean, 1>(octets_.data() + o * columns_ * kOctet, query_.data(), columns_, {2.0}, sums, {kFar});
+                octet_sums<Euclidean, 1>(octets_.data() + o * columns_ * kOctet, query_.data(), columns_, {2.0}, sums,
+                                         {kFar});
                 for (int v = 0; v < kOctetVectors; ++v) {
                     const Index first = o * kOctet + v * kLanes<double>;
                     Vector<double> value = sums[0][v];
@@ -247,9 +260,8 @@ class Centroids {
     }
 
     void merge(Index a, Index b, Index size_a, Index size_b) {
-        const double share = linkage_ == Linkage::median
-                                 ? 0.5
-                                 : static_cast<double>(size_b) / static_cast<double>(size_a + size_b);
+        const double share =
+            linkage_ == Linkage::median ? 0.5 : static_cast<double>(size_b) / static_cast<double>(size_a + size_b);
         for (Index j = 0; j < columns_; ++j) {
             double& mine = octets_[entry(a, j)];
             mine += share * (octets_[entry(b, j)] - mine);
@@ -286,6 +298,17 @@ class Centroids {
     std::vector<double> query_;
 };
 
+/// Moves the rows and columns of ascending slots to the front of a square matrix.
+void keep_slots(double* values, Index stride, const std::vector<Index>& kept) noexcept {
+    for (std::size_t to = 0; to < kept.size(); ++to) {
+        const double* from = values + kept[to] * stride;
+        double* into = values + at(to) * stride;
+        for (std::size_t x = 0; x < kept.size(); ++x) {
+            into[x] = from[kept[x]];
+        }
+    }
+}
+
 /// A square matrix of distances between clusters; columns of empty slots hold anything.
 class Square {
   public:
@@ -303,9 +326,8 @@ class Square {
     void merge(Index a, Index b, Index size_a, Index size_b) {
         double* own = values_ + a * stride_;
         const double* other = values_ + b * stride_;
-        const double share = linkage_ == Linkage::weighted
-                                 ? 0.5
-                                 : static_cast<double>(size_b) / static_cast<double>(size_a + size_b);
+        const double share =
+            linkage_ == Linkage::weighted ? 0.5 : static_cast<double>(size_b) / static_cast<double>(size_a + size_b);
         if (linkage_ == Linkage::complete) {
             combine(own, other, [](double mine, double its) { return its > mine ? its : mine; });
         } else if (linkage_ == Linkage::single) {
@@ -323,13 +345,7 @@ class Square {
     }
 
     void compact(const std::vector<Index>& kept) {
-        for (std::size_t to = 0; to < kept.size(); ++to) {
-            const double* from = values_ + kept[to] * stride_;
-            double* into = values_ + at(to) * stride_;
-            for (std::size_t x = 0; x < kept.size(); ++x) {
-                into[x] = from[kept[x]];
-            }
-        }
+        keep_slots(values_, stride_, kept);
         slots_ = at(kept.size());
         empty_.assign(kept.size(), 0.0);
     }
@@ -357,9 +373,9 @@ class Given : public Square {
     [[nodiscard]] double height_inverse(double distance) const noexcept { return distance; }
 };
 
-/// Squared distances of points, one for each cluster, for ward times twice the harmonic weight: by the formula of Lance and
-/// Williams. The two that are joined are the nearest, so that nothing cancels: each new value is three quarters of an old one
-/// at least.
+/// Squared distances of points, one for each cluster, for ward times twice the harmonic weight: by the formula of Lance
+/// and Williams. The two that are joined are the nearest, so that nothing cancels: each new value is three quarters of
+/// an old one at least.
 class Squares {
   public:
     Squares(double* values, Index slots, Linkage linkage)
@@ -399,12 +415,8 @@ class Squares {
     }
 
     void compact(const std::vector<Index>& kept) {
+        keep_slots(values_, stride_, kept);
         for (std::size_t to = 0; to < kept.size(); ++to) {
-            const double* from = values_ + kept[to] * stride_;
-            double* into = values_ + at(to) * stride_;
-            for (std::size_t x = 0; x < kept.size(); ++x) {
-                into[x] = from[kept[x]];
-            }
             size_[to] = size_[place(kept[to])];
         }
         slots_ = at(kept.size());
@@ -421,14 +433,20 @@ class Squares {
 };
 
 /// Clusters known by their rows, and from some point on by a matrix. The distance of two clusters is the largest of
-/// their rows' (complete), or their sum, each times the shares of both rows (average, weighted). Until there is a matrix
-/// the slot of a cluster is one of its rows; the other rows are listed as absorbed.
+/// their rows' (complete), or their sum, each times the shares of both rows (average, weighted). Until there is a
+/// matrix the slot of a cluster is one of its rows; the other rows are listed as absorbed.
 template <class M>
 class Members {
   public:
     Members(const NeighborIndex& index, const double* x, Exponent power, Linkage linkage)
-        : index_(index), x_(x), power_(power), linkage_(linkage), slot_(place(index.rows)),
-          share_(place(index.rows), 1.0), next_(place(index.rows), -1), last_(place(index.rows)),
+        : index_(index),
+          x_(x),
+          power_(power),
+          linkage_(linkage),
+          slot_(place(index.rows)),
+          share_(place(index.rows), 1.0),
+          next_(place(index.rows), -1),
+          last_(place(index.rows)),
           row_(place(round_up(index.rows, kOctet))) {
         for (Index i = 0; i < index.rows; ++i) {
             slot_[place(i)] = last_[place(i)] = i;

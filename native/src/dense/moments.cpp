@@ -49,7 +49,8 @@ void spreads_of(const Matrix& x, const double* s, double total, const Spreads& o
 
 }  // namespace
 
-void moments(const Matrix& x, const Matrix& y, RowList list, const double* s, const double* shift, const MomentsOut& out) {
+void moments(const Matrix& x, const Matrix& y, RowList list, const double* s, const double* shift,
+             const MomentsOut& out) {
     Factor z{.parts = {x, y}, .column_shift = shift, .list = list};
     const Index n = z.depth();
     ScratchArray<double> roots(s == nullptr ? 0 : n);
@@ -112,8 +113,8 @@ void column_spreads(const Matrix& x, const Matrix& y, const double* s, double to
     spreads_of(y, weights, total, {out.mean + p, out.spread + p, out.origin + p});
 }
 
-void moment_rounding(const double* mean, const double* spread, const double* about, Index columns, double total, Index terms,
-                   const SpreadDoubts& out) noexcept {
+void moment_rounding(const double* mean, const double* spread, const double* about, Index columns, double total,
+                     Index terms, const MomentRounding& out) noexcept {
     constexpr double kUnit = 0x1p-53;
     const double rounding = (static_cast<double>(terms) + 16.0) * kUnit;
     for (Index j = 0; j < columns; ++j) {

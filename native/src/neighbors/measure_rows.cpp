@@ -49,8 +49,8 @@ void measure_rows(const NeighborIndex& index, const double* queries, Index count
     with_metric(measure.metric, [&]<class M>(M) {
         parallel_for(blocks_of(count, kTogether), [&](Index number) {
             const Index first = number * kTogether;
-            measure_together<M>(index, queries + first * index.columns, std::min<Index>(count - first, kTogether), measure.power,
-                                out + first * index.rows);
+            measure_together<M>(index, queries + first * index.columns, std::min<Index>(count - first, kTogether),
+                                measure.power, out + first * index.rows);
         });
     });
 }

@@ -157,7 +157,7 @@ class BoostedSplits:
         """
         inner, limit = tree.feature >= 0, self.model.max_leaf_nodes
         is_full = limit is not None and int((~inner).sum()) >= limit
-        gaining = np.flatnonzero(open_ & (least > 0))
+        gaining = np.flatnonzero(open_ & ~(least <= 0))
         if not is_full:
             return f"leaf {int(gaining[0])} of {where} could be split" if len(gaining) else None
         if not is_whole or not len(gaining):
@@ -172,7 +172,7 @@ class BoostedSplits:
         for leaf in gaining.tolist():
             node, surely = leaf, float(least[leaf])
             while parent[node] >= 0:
-                if surely > weakest[other[node]]:
+                if not surely <= weakest[other[node]]:
                     return f"leaf {leaf} of {where} gains more by a split than a node that is split"
                 node = int(parent[node])
                 surely = min(surely, float(least[node]))

@@ -12,18 +12,19 @@ struct MomentsOut {
     double* scatter;  ///< Σ s z zᵀ, both triangles
 };
 
-/// Adds up the listed rows of x and y (which have equally many), all of them without a list. `s` holds a weight for each row
-/// that is added, or is null for ones; `shift` holds q numbers. Nothing is copied as a whole; see product.hpp for order and rounding. NaN and infinities spread as
-/// arithmetic has it.
-void moments(const Matrix& x, const Matrix& y, RowList list, const double* s, const double* shift, const MomentsOut& out);
+/// Adds up the listed rows of x and y (which have equally many), all of them without a list. `s` holds a weight for
+/// each row that is added, or is null for ones; `shift` holds q numbers. Nothing is copied as a whole; see product.hpp
+/// for order and rounding. NaN and infinities spread as arithmetic has it.
+void moments(const Matrix& x, const Matrix& y, RowList list, const double* s, const double* shift,
+             const MomentsOut& out);
 
-/// A row near the mean of [x | y], from every `step`-th row: `out` holds q numbers. It is taken relative to one row that
-/// counts, so that a constant column is hit exactly. Rows are added one by one: layouts and threads change no bit.
+/// A row near the mean of [x | y], from every `step`-th row: `out` holds q numbers. It is taken relative to one row
+/// that counts, so that a constant column is hit exactly. Rows are added one by one: layouts and threads change no bit.
 void typical_row(const Matrix& x, const Matrix& y, const double* s, Index step, double* out);
 
-/// Mean and spread Σ s (z - mean)² of each column of z = [x | y], for a total weight. Sums are taken about the first row, which
-/// is written to `origin`, so that a constant column has no spread at all; where that row is so far from the others that its
-/// distance would cover their spread, sums are taken once more, about the mean.
+/// Mean and spread Σ s (z - mean)² of each column of z = [x | y], for a total weight. Sums are taken about the first
+/// row, which is written to `origin`, so that a constant column has no spread at all; where that row is so far from the
+/// others that its distance would cover their spread, sums are taken once more, about the mean.
 struct Spreads {
     double* mean;
     double* spread;
@@ -31,14 +32,15 @@ struct Spreads {
 };
 void column_spreads(const Matrix& x, const Matrix& y, const double* s, double total, const Spreads& out);
 
-/// Bounds on the rounding of means and spreads that were summed about a row, in any order, with at most `terms` additions.
-/// Also where columns are centred after they are summed, so that their whole length rounds and not their spread.
-struct SpreadDoubts {
+/// Bounds on the rounding of means and spreads that were summed about a row, in any order, with at most `terms`
+/// additions. Also where columns are centred after they are summed, so that their whole length rounds and not their
+/// spread.
+struct MomentRounding {
     double* mean;
     double* spread;
 };
-void moment_rounding(const double* mean, const double* spread, const double* about, Index columns, double total, Index terms,
-                   const SpreadDoubts& out) noexcept;
+void moment_rounding(const double* mean, const double* spread, const double* about, Index columns, double total,
+                     Index terms, const MomentRounding& out) noexcept;
 
 /// out = (x - shift)ᵀ S (x - shift), row-major, columns × columns; or, transposed, (x - shift) S (x - shift)ᵀ, rows ×
 /// rows. `s` has one weight for each term of the sum: a row of x, or, transposed, a column of x. `shift` belongs to
