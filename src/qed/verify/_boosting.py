@@ -8,16 +8,16 @@ directions of columns impose on its path. Every threshold must lie midway betwee
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.core._validation import is_source
 from qed.verify._boosted_splits import BoostedSplits, Grown
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
 from qed.verify._quantiles import TIED, distance_from_quantile, huber_levels, quantiles
+from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories, read_data, read_on_disk, rows_where
 from qed.verify._seeds import mixed
 from qed.verify._trees import directions_of
@@ -507,9 +507,3 @@ def _bounds(model: Any, tree: Tree, G: Array, H: Array) -> tuple[Array, Array]:
             first, second = children if way > 0 else children[::-1]
             high[first] = low[second] = (a + b) / 2
     return low, high
-
-
-def refuse(model: Any, what: str) -> NoReturn:
-    """Raise what says that a model is not what it claims."""
-    msg = f"{type(model).__name__} is not the boosted sum of these data: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._neighbors import _measured
+from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -35,14 +35,6 @@ class Found(NamedTuple):
     objective: float
     residual: float
     size: float = 0.0  # of the terms of the objective, where they cancel
-
-
-def refuse(model: Any, what: str) -> NoReturn:
-    """Raise with what is wrong."""
-    raise CertificateError(
-        f"{type(model).__name__} is not what these data give: {what}. The model or its certificate was changed, or the data are"
-        " others."
-    )
 
 
 class Measure:

@@ -22,13 +22,13 @@ from qed.verify._boosting import (
     curve,
     parted_rows,
     read_rows,
-    refuse,
     trees_of,
 )
 from qed.verify._forest_nodes import number_of_rows
 from qed.verify._names import called
 from qed.verify._part import Part
 from qed.verify._quantiles import TIED, huber_levels, quantiles
+from qed.verify._refusals import refuse
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 

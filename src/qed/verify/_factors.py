@@ -6,11 +6,11 @@ divergences by as many multiplicative steps as the model takes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read, read_data
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -86,14 +86,6 @@ def dense(model: Any, X: Any) -> Array:
     """Return all rows as doubles."""
     table = read_data(model, X, None, None).X
     return np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), dtype=np.float64)
-
-
-def refuse(model: Any, words: str) -> NoReturn:
-    """Say what is wrong."""
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
 
 
 def _asked(model: Any, p: int) -> int:

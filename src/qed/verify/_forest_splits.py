@@ -12,7 +12,8 @@ import numpy as np
 
 from qed.verify._category_sets import drawn_side, orders
 from qed.verify._cuts import Cuts, Sample
-from qed.verify._forest_nodes import RELATIVE, Nodes, number_of_rows, refuse
+from qed.verify._forest_nodes import RELATIVE, Nodes, number_of_rows
+from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories
 from qed.verify._seeds import columns_of_node, drawn_sides
 

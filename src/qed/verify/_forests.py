@@ -21,11 +21,11 @@ from qed.verify._forest_nodes import (
     levels_of,
     nodes_of,
     number_of_rows,
-    refuse,
 )
 from qed.verify._forest_splits import BINS, BUDGET, Bag, Grown, Looked, bins_of, check_splits, ranks_of
 from qed.verify._label_weights import class_factors
 from qed.verify._quantiles import off_medians
+from qed.verify._refusals import refuse
 from qed.verify._rows import read_data
 from qed.verify._seeds import mixed, rows_with_replacement, stream
 from qed.verify._verdict import Verdict

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._ascents import Decomposed, decomposed, refuse, require, require_decomposition
+from qed.verify._ascents import Decomposed, decomposed, require, require_decomposition
 from qed.verify._mixtures import require_ascent
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from qed.core import _targets
-from qed.verify._embeddings import Found, Measure, checker, compared, refuse, require_neighbors, spread_evenly
+from qed.verify._embeddings import Found, Measure, checker, compared, require_neighbors, spread_evenly
+from qed.verify._refusals import refuse
 
 Array = np.ndarray[Any, Any]
 SQUARED_DISTANCE_OFFSET = 1e-3  # what UMAP adds to squared distances

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from qed.core import _tables
-from qed.verify._embeddings import Found, Measure, checker, refuse, require_neighbors
+from qed.verify._embeddings import Found, Measure, checker, require_neighbors
+from qed.verify._refusals import refuse
 
 Array = np.ndarray[Any, Any]
 LARGE = 1500  # rows from which smaller eigenvalues are not searched for

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._factors import dense, refuse
+from qed.verify._factors import dense
 from qed.verify._kernel_clusters import kernel_of
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._embeddings import Found, Measure, checker, refuse, require_neighbors
+from qed.verify._embeddings import Found, Measure, checker, require_neighbors
+from qed.verify._refusals import refuse
 
 Array = np.ndarray[Any, Any]
 LARGE = 2000  # rows from which other eigenvectors are searched for, not computed

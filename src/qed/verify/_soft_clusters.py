@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._ascents import refuse, require, require_none
+from qed.verify._ascents import require, require_none
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read, read_data
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._ascents import refuse, require
+from qed.verify._ascents import require
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.verify._answers._found import codes as require_codes
-from qed.verify._factors import RELATIVE_TOLERANCE, dense, lacking, refuse, require_stated
+from qed.verify._factors import RELATIVE_TOLERANCE, dense, lacking, require_stated
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
@@ -203,10 +204,7 @@ def _require_signs(model: Any, V: Array) -> None:
 
 def _require(model: Any, words: str, found: float, allowed: float) -> None:
     if not found <= allowed:
-        raise CertificateError(
-            f"The certificate of this {type(model).__name__} is false: {words} (off by {found:.3g}, {allowed:.2g} is within"
-            " rounding). The model or the certificate was changed after the fit. Fit again."
-        )
+        refuse(model, f"{words} (off by {found:.3g}, {allowed:.2g} is within rounding)")
 
 
 def _require_shapes(model: Any, V: Array, values: Array, p: int) -> None:

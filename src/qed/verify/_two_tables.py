@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _targets
-from qed.verify._factors import refuse
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict

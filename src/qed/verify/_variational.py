@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._ascents import refuse
 from qed.verify._mixtures import Components, Found, cholesky, judge, read_components, solved, sums
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, Rows, read
 from qed.verify._same_data import Seen, look, require_same_data
 
