@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def check_checkerboard(model: Any, certificate: ClustersCertificate, X: Any, y: 
 
 def _table(model: Any, certificate: ClustersCertificate, X: Any) -> Array:
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     table = read_data(model, X, None, None).X
     return np.asarray(table.toarray() if hasattr(table, "toarray") else table, np.float64)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute everything that is claimed; raise CertificateError when it is not so."""
     rows = read(model, X, y, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     if certificate.step != "reweighted fit":
         refuse(model, "it speaks of another step than a reweighted fit")

@@ -9,7 +9,7 @@ import numpy as np
 from qed.verify._declared import declares
 from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 def _moments(rows: Rows, *, centered: bool) -> tuple[int, Any, Array, Array]:
     """Return count, weight, location and covariance of the rows."""
-    seen = look(rows)
+    seen = summarize_columns(rows)
     location = np.zeros(rows.p, EXTENDED) if centered else seen.mean[: rows.p]
     total = np.zeros((rows.p, rows.p), EXTENDED)
     for block in rows.blocks():
@@ -130,7 +130,7 @@ def check_graphical_lasso(
 ) -> Verdict:
     """Check the objective at the stored precision, and bound its distance from the optimum by a dual point."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, _about(look(rows), model), rows.p)
+    require_same_data(certificate.fingerprint, _about(summarize_columns(rows), model), rows.p)
     is_given = getattr(model, "covariance", None) == "precomputed"
     _, _, location, S = _moments(rows, centered=model.assume_centered or is_given)
     if is_given:
@@ -209,7 +209,7 @@ def check_robust(model: Any, certificate: StationaryCertificate, X: Any, y: Any,
     from scipy.special import chdtri  # noqa: PLC0415  (SciPy costs a fifth of a second)
 
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, _about(look(rows), model), rows.p)
+    require_same_data(certificate.fingerprint, _about(summarize_columns(rows), model), rows.p)
     table = np.vstack([block.X for block in rows.blocks()]).astype(EXTENDED)
     n, p = table.shape
     h = int(np.ceil(0.5 * (n + p + 1))) if model.support_fraction is None else int(model.support_fraction * n)

@@ -9,7 +9,7 @@ import numpy as np
 from qed.verify._distances import distances
 from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ BOUND_ROWS = 2000  # rows of a graph whose eigenvalues are found
 def check_medoids(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute the cost, all exchanges of one medoid, and the bound."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     data = read_data(model, X, None, sample_weight)
     x = np.asarray(data.X, np.float64)
     n, k, s = len(x), model.n_clusters, np.ones(len(x)) if data.weight is None else data.weight
@@ -74,7 +74,7 @@ def _require_no_exchange(model: Any, D: Array, s: Array, medoids: Array, cost: f
 def check_spectral(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute similarities, the cut and the eigenvalues that bound it."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = np.asarray(read_data(model, X, None, None).X, np.float64)
     W, n, k = _similarities(model, x), len(x), model.n_clusters
     stored = model.affinity_matrix_

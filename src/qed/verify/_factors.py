@@ -12,7 +12,7 @@ import numpy as np
 
 from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Find codes again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = dense(model, X)
     H = np.asarray(model.components_, dtype=np.float64)
     if H.shape != (model.n_components_, rows.p) or not np.all(H >= 0) or model.n_components_ != _asked(model, rows.p):
@@ -176,7 +176,7 @@ def _multiplied_components(x: Array, W: Array, H: Array, beta: float, penalty: t
 def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Find the lasso codes of all rows again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x, D, alpha = dense(model, X), np.asarray(model.components_), float(model.alpha)
     if D.shape != (model.n_components or rows.p, rows.p) or not np.all(np.sum(D * D, axis=1) <= 1 + 1e-12):
         refuse(model, "its atoms are more, fewer or longer than they may be")

@@ -9,7 +9,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
-from qed.verify._same_data import difference, look
+from qed.verify._same_data import difference, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ UNIT = 2.0**-53
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute margins and mixtures; raise CertificateError when they are not as claimed."""
     rows = read(model, X, y, sample_weight)
-    words = difference(certificate.fingerprint, look(rows), rows.p)
+    words = difference(certificate.fingerprint, summarize_columns(rows), rows.p)
     if words is not None:
         raise CertificateError(words)
     blocks = list(rows.blocks())

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ BOUND_ROWS = 2000  # rows of a kernel whose eigenvalues are found
 def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     data = read_data(model, X, None, sample_weight)
     x = np.asarray(data.X, np.float64)
     s = np.ones(len(x)) if data.weight is None else data.weight

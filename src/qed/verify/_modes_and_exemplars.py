@@ -10,7 +10,7 @@ from qed.verify import _merges
 from qed.verify._distances import distances
 from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ DOUBLE = 2.0**-53
 def check_modes(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute the objective at all centres and after one more step; move a sample of rows to the centres again."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = np.asarray(read_data(model, X, None, None).X, np.float64)
     centres, radius = np.asarray(model.cluster_centers_, np.float64), float(model.bandwidth_)
     if model.bandwidth is not None and radius != float(model.bandwidth):
@@ -117,7 +117,7 @@ def _require_all_modes(model: Any, x: Array, centres: Array, radius: float) -> N
 def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute similarities, the cost of the exemplars, and that the prices are a dual solution."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = np.asarray(read_data(model, X, None, None).X, np.float64)
     n, given = len(x), model.affinity == "precomputed"
     S = x.copy() if given else -distances(x, x, "sqeuclidean")

@@ -14,7 +14,7 @@ import numpy as np
 
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ DISTANCES = 100_000_000  # differences of entries that are taken to follow answe
 def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Compare the rows, then answers about some points; raise CertificateError where they differ."""
     rows = read(model, X, y, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     _require_rows(model, rows)
     if y is not None and np.ndim(y) == 1 and np.ndim(vars(model).get("targets_", ())) == 2:
         refuse(model, "it keeps a table of targets, and these are one number a row")

@@ -14,7 +14,7 @@ import numpy as np
 
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MORE = 2000  # sets that are looked at in any case; beyond, those of the fit, wi
 def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute objective and bound; raise CertificateError when they are not as claimed."""
     rows = read(model, X, y, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     w = np.asarray(model.coef_, dtype=EXTENDED)
     if w.shape != (rows.p,) or not np.all(np.isfinite(w)):

@@ -15,7 +15,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     _require_numbers(model, certificate)
     rows = read(model, X, None, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     free, total = float(seen.weight - 1), float(np.sum(seen.spread))
     V = np.asarray(model.components_, dtype=np.float64)
@@ -97,7 +97,7 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
 def check_truncated(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Do the same for directions of the largest sum of squares about zero."""
     rows = read(model, X, None, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     _require_what(model, certificate, "sum of squares")
     V, values = np.asarray(model.components_), np.asarray(model.singular_values_) ** 2
