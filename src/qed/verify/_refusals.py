@@ -1,4 +1,4 @@
-"""How a model is refused: what is wrong with it, what may have happened, and what to do."""
+"""How a model is rejected: what is wrong with it, what may have happened, and what to do."""
 
 from __future__ import annotations
 
