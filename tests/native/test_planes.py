@@ -46,7 +46,7 @@ def dual_objective(loss, u, X, y, c, width, *, has_kinks):
 def find(native, loss, width, has_kinks, X, y, c, goal, *, is_sparse=False):
     """Find planes on a table whose last column is constant: of an array, or of compressed rows that do not store it."""
     if not is_sparse:
-        return native.solve_binary_problems(loss, width, has_kinks, X, y, c, goal)
+        return native.find_planes(loss, width, has_kinks, X, y, c, goal)
     rows = csr_array(X[:, :-1])
     arrays = (rows.indptr, rows.indices, rows.data)
     return native.csr_find_planes(loss, width, has_kinks, arrays, rows.shape, float(X[0, -1]), y, c, goal)
@@ -85,7 +85,7 @@ def test_gaps_of_planes_hold_and_are_those_of_their_dual_variables(native, loss,
         assert 0 <= steps <= 5000
         apart = told - dual_objective(loss, u[0], X, y, c, width, has_kinks=has_kinks)
         assert apart - 1e-13 * null <= gap <= apart + 1e-11 * null
-        best = native.solve_binary_problems(loss, width, has_kinks, X, y[np.newaxis], c, (1e-12, 2000))[0][0]
+        best = native.find_planes(loss, width, has_kinks, X, y[np.newaxis], c, (1e-12, 2000))[0][0]
         assert told - objective(loss, best, X, y, c, width, has_kinks=has_kinks) <= gap
 
 
@@ -155,13 +155,13 @@ def test_planes_are_found_one_by_one_with_the_same_bits_on_any_number_of_threads
         results = []
         for threads in (1, 2, 3):
             native.set_num_threads(threads)
-            results.append(native.solve_binary_problems(loss, 0.0, False, X, targets, c, (1e-7, 500)))
+            results.append(native.find_planes(loss, 0.0, False, X, targets, c, (1e-7, 500)))
         for found in results[1:]:
             for one, other in zip(results[0], found, strict=True):
                 np.testing.assert_array_equal(one, other)
         sparse = find(native, loss, 0.0, False, X, targets, c, (1e-7, 500), is_sparse=True)
         assert np.all(np.abs(sparse[2][:, 0] - results[0][2][:, 0]) <= sparse[2][:, 1] + results[0][2][:, 1])
-        alone = native.solve_binary_problems(loss, 0.0, False, X, targets[1:2], c, (1e-7, 500))
+        alone = native.find_planes(loss, 0.0, False, X, targets[1:2], c, (1e-7, 500))
         np.testing.assert_array_equal(alone[0][0], results[0][0][1])
 
 

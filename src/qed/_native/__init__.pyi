@@ -598,7 +598,7 @@ def mixture_pass(
     are "given" are read from ``shares``. Returns likelihood, weights, sums of differences from the means, and of their products.
     """
 
-def solve_binary_problems(
+def find_planes(
     loss: str, width: float, has_kinks: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal
 ) -> tuple[Vector, Vector, Vector]:
     """Find support vector planes, one for each row of ``y``, on a table of few columns.
@@ -629,7 +629,7 @@ def find_class_planes(X: Matrix, label: Vector, c: Vector, classes: int, goal: G
     """Find the planes of several classes in one objective.
 
     Returns coefficients, a row for each class, dual variables, a row for each row of X, and one row of the numbers that
-    ``solve_binary_problems`` returns. Gives up, with the gap that there is then, where it would take long.
+    ``find_planes`` returns. Gives up, with the gap that there is then, where it would take long.
     """
 
 def csr_find_class_planes(

@@ -20,7 +20,7 @@ class CompiledPlanes(NamedTuple):
     numbers: Array
 
 
-def solve_binary_problems(
+def find_planes(
     loss: str,
     width: float,
     table: tuple[Any, float],
@@ -37,7 +37,7 @@ def solve_binary_problems(
     """
     X, constant = table
     if isinstance(X, np.ndarray):
-        return CompiledPlanes(*_native.solve_binary_problems(loss, width, has_kinks, _ended(X, constant), y, c, goal))
+        return CompiledPlanes(*_native.find_planes(loss, width, has_kinks, _ended(X, constant), y, c, goal))
     arrays = csr_arrays(X)
     return CompiledPlanes(*_native.csr_find_planes(loss, width, has_kinks, arrays, X.shape, constant, y, c, goal))
 

@@ -10,7 +10,7 @@ from qed.certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.designs import Chunked
 from qed.linear_model._penalised_intercept import with_constant
-from qed.svm._kernels import find_class_planes, solve_binary_problems
+from qed.svm._kernels import find_class_planes, find_planes
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -49,7 +49,7 @@ def fit_small(
         return None
     targets = np.ascontiguousarray(targets, dtype=np.float64)
     table, goal = (rows.X, _constant(model)), (options.tol, options.max_iter)
-    found = solve_binary_problems(model.loss, width, table, targets, strength * rows.share, goal, has_kinks=has_kinks)
+    found = find_planes(model.loss, width, table, targets, strength * rows.share, goal, has_kinks=has_kinks)
     solver = _solver(model.loss, is_table=isinstance(rows.X, np.ndarray), has_kinks=has_kinks)
     # slopes of losses with squares are told by the coefficients; other dual variables are not
     rests_on_slopes = is_squared and (isinstance(rows.X, np.ndarray) or solver == "newton-cg")
