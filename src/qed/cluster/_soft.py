@@ -130,11 +130,11 @@ class SoftKMeans(CentreModel, sparse=False):
     def _ascend(
         self, rows: Array, s: Array, centres: Array, unit: float, progress: Progress
     ) -> tuple[list[float], Array, _Pass, str]:
-        here = _look(rows, s, centres, self.beta, unit)
+        here = _pass(rows, s, centres, self.beta, unit)
         trace, outcome = [here.value], "max_iter"
         try:
             for _ in range(self.max_iter):
-                there = _look(rows, s, here.means, self.beta, unit)
+                there = _pass(rows, s, here.means, self.beta, unit)
                 centres, here = here.means, there
                 trace.append(there.value)
                 if trace[-1] - trace[-2] <= self.tol:
@@ -153,7 +153,7 @@ class SoftKMeans(CentreModel, sparse=False):
         self.n_iter_ = len(trace) - 1
         rows = np.asarray(places.X, dtype=np.float64) - places.origin
         s = np.ones(len(rows)) if places.s is None else places.s
-        after = _look(rows, s, here.means, self.beta, unit)
+        after = _pass(rows, s, here.means, self.beta, unit)
         moved = float(np.sum(here.counts @ (here.means - centres) ** 2) / seen.weight)
         size = (
             float(np.max(places.squares[s > 0], initial=0.0))
@@ -204,7 +204,7 @@ def _shares(powers: Array) -> tuple[Array, Array]:
     return shares / sums[:, None], top + np.log(sums)
 
 
-def _look(rows: Array, s: Array, centres: Array, beta: float, unit: float) -> _Pass:
+def _pass(rows: Array, s: Array, centres: Array, beta: float, unit: float) -> _Pass:
     """Go through the rows once: minus the objective per unit of weight and of variance, and the means by shares."""
     total = 0.0
     sums, counts = np.zeros_like(centres), np.zeros(len(centres))

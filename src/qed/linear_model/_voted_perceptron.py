@@ -14,7 +14,7 @@ from qed.core._shared_params import VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
-from qed.linear_model._learn_online import Course, Shown, begin, favours, show, shown
+from qed.linear_model._learn_online import Course, OnlineData, begin, favours, show, shown
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 
 SCORES_AT_ONCE = 1 << 18  # of rows times mistakes: 2 MiB, which stays in the cache of one core
@@ -153,7 +153,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
             raise KeyboardInterrupt
         return self
 
-    def _go(self, course: _Course, rows: Shown, rule: Rule) -> None:
+    def _go(self, course: _Course, rows: OnlineData, rule: Rule) -> None:
         """Pass over the rows, keeping the course up to date after each pass."""
         stream, n = np.random.default_rng(course.memory.seed), rows.X.shape[0]
         with Progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:

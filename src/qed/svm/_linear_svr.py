@@ -13,7 +13,7 @@ from qed.core._shared_params import STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 from qed.linear_model._penalised_intercept import with_constant
-from qed.svm._planes import Plane, find_planes, store_planes
+from qed.svm._planes import BinaryProblem, solve_binary_problems, store_planes
 from qed.svm._small_tables import fit_small
 
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
@@ -87,7 +87,7 @@ class LinearSVR(ConvexRegressor, chunks=True):
             self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
             return
         wider = rows if constant is None else with_constant(rows, constant)
-        found = find_planes(self, wider, [Plane(None, self._declared)], self._solvers(wider), options)
+        found = solve_binary_problems(self, wider, [BinaryProblem(None, self._declared)], self._solvers(wider), options)
         w = found[0].solution.w
         self.coef_ = np.array(w if constant is None else w[:-1])
         self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
