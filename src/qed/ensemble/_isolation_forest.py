@@ -25,6 +25,7 @@ from qed.core import (
     param,
 )
 from qed.core._events import Progress, guard
+from qed.core._shared_params import VERBOSE
 from qed.ensemble import _kernels
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 from qed.tree._grow import growth_limits, require_range
@@ -94,7 +95,7 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
         None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
     random_state: Seed = param(None, "Seed of the rows, columns and thresholds that are drawn.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to keep the trees of an earlier fit on the same rows, and add the others.")
 
     trees_: TreeEnsemble = fitted("The nodes of all trees; values of leaves are path lengths.", check=_over_the_columns)
@@ -264,7 +265,7 @@ class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
         None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
     random_state: Seed = param(None, "Seed of the columns and thresholds that are drawn.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to keep the trees of an earlier fit on the same rows, and add the others.")
 
     max_features = 1  # a split looks at one column; no parameter, as in scikit-learn

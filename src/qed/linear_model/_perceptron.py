@@ -20,7 +20,7 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._shared_params import VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
@@ -80,7 +80,7 @@ class Perceptron(LinearClassifier):
     penalty: Literal["l2", "l1", "elasticnet"] | None = param(None, "What draws the coefficients towards zero.")
     alpha: NonNegative = param(1e-4, "Strength of the penalty.")
     l1_ratio: Probability = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3, "A pass counts as progress when the share of mistakes falls by more; None goes on to max_iter."

@@ -14,7 +14,7 @@ from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, Positive
 from qed.core._errors import tell_unreached
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
@@ -64,7 +64,7 @@ class PowerRegressor(ConvexRegressor):
 
     p: AtLeastOne = param(2.0, "The power, from 1 to infinity.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     tol: NonNegative = param(
         1e-7,
         "Largest accepted gap, relative to the objective of the intercept alone. For p > 2 steps go on until the gap is within it"

@@ -20,7 +20,7 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._shared_params import VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.linear_model._learn_online import Course, OnlineData, begin, held_out, run, stored
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Trail, Visits, optimal_offset
@@ -52,7 +52,7 @@ class StochasticLearner(Estimator):
     l1_ratio: Probability | None = param(
         0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares."
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3,

@@ -10,7 +10,7 @@ import numpy as np
 from qed.certificates import MistakeBoundCertificate
 from qed.core import KW_ONLY, Array, Classifier, NonNegativeInt, PositiveInt, Seed, fitted, param
 from qed.core._events import STOP, Progress
-from qed.core._shared_params import VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
@@ -77,7 +77,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     """
 
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(10, "Most passes over the rows.")
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(

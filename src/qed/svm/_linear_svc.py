@@ -35,7 +35,7 @@ from qed.core import (
     param,
 )
 from qed.core._class_weights import class_factors
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._validation import is_source
 from qed.designs import Chunked
 from qed.linear_model._classes import LinearClassifier, require_classes
@@ -125,7 +125,7 @@ class LinearSVC(LinearClassifier, chunks=True):
     multi_class: Literal["ovr", "crammer_singer"] = param(
         "ovr", "Each class against all others, or all classes in one objective."
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: Positive = param(1.0, "Value of the constant column, whose coefficient is penalised.")
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."

@@ -9,7 +9,7 @@ import numpy as np
 from qed.convex import L2, EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 from qed.linear_model._penalised_intercept import with_constant
@@ -65,7 +65,7 @@ class LinearSVR(ConvexRegressor, chunks=True):
     loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = param(
         "epsilon_insensitive", "What a row costs beyond the tube: its distance, or the square of it."
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: Positive = param(1.0, "Value of the constant column, whose coefficient is penalised.")
     dual: bool | Literal["auto"] = param(
         "auto", "Whether liblinear would solve the dual; the optimum is the same.", kind="hint"
