@@ -45,7 +45,7 @@ class _Election(NamedTuple):
 
 
 class AffinityPropagation(Clusterer):
-    r"""Groups around rows that the others elect; how many follows from how ready rows are to stand.
+    r"""Affinity propagation: clusters around exemplars, chosen by messages between samples (rows); ``preference`` sets how many.
 
     Objective
     ---------
@@ -295,7 +295,7 @@ def affinity_propagation(
     S: Any, *, preference: Any = None, convergence_iter: int = 15, max_iter: int = 200, damping: float = 0.5,
     copy: bool = True, verbose: bool = False, return_n_iter: bool = False, random_state: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Elect exemplars by similarities, as `AffinityPropagation` does.
+    """Choose exemplars by affinity propagation: the function behind `AffinityPropagation`.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class BiclusterModel(Estimator, sparse=True):
 
 
 class SpectralCoclustering(BiclusterModel):
-    r"""Blocks of rows and columns that belong together: the table as a graph between rows and columns, cut where it is thin.
+    r"""Spectral co-clustering: blocks of rows and columns, by the normalised cut of the bipartite graph between them.
 
     Objective
     ---------
@@ -196,7 +196,7 @@ class SpectralCoclustering(BiclusterModel):
 
 
 class SpectralBiclustering(BiclusterModel):
-    r"""A checkerboard of groups of rows and groups of columns.
+    r"""Spectral biclustering: groups of rows and groups of columns that form a checkerboard.
 
     Objective
     ---------

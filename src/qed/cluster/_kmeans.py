@@ -28,7 +28,7 @@ from qed.core._validation import is_source
 
 
 class KMeans(CentreModel, chunks=True):
-    r"""Rows in k groups, each about its mean.
+    r"""k-means clustering: k centres that minimise the within-cluster sum of squares.
 
     Objective
     ---------

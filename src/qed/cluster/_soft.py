@@ -43,7 +43,7 @@ class _Pass(NamedTuple):
 
 
 class SoftKMeans(CentreModel, sparse=False):
-    r"""k-means in which a row belongs to all clusters, to near ones more.
+    r"""Soft k-means: each sample has a degree of membership in every cluster.
 
     Objective
     ---------

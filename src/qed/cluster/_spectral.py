@@ -39,7 +39,7 @@ KERNELS = ("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine", "laplacia
 
 
 class SpectralClustering(Clusterer):
-    r"""Parts of a graph of similarities that few edges connect.
+    r"""Spectral clustering: k-means on eigenvectors of the graph Laplacian of a similarity graph.
 
     Objective
     ---------

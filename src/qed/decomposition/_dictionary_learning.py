@@ -29,7 +29,7 @@ FIT_ALGORITHM = param("lars", "Solver of codes asked for; see Notes.", kind="hin
 
 
 class DictionaryLearning(SparseCoding):
-    r"""Atoms such that every row is near a combination of few of them.
+    r"""Dictionary learning: atoms such that every sample is approximated by a sparse combination of them.
 
     Objective
     ---------

@@ -31,7 +31,7 @@ AT_REST = 1e-13  # relative growth of the criterion of a rotation that is roundi
 
 
 class FactorAnalysis(LatentNormal):
-    r"""Rows as few hidden factors and noise that is each column's own.
+    r"""Factor analysis: a few latent factors, and noise with a variance of its own for each column.
 
     Objective
     ---------

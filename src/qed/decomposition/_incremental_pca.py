@@ -16,7 +16,7 @@ from qed.decomposition._principal import PrincipalComponents
 
 
 class IncrementalPCA(PrincipalComponents):
-    r"""Principal components of rows that come in batches: the model of all rows at once.
+    r"""Incremental PCA: principal components of rows that come in batches; the same model as PCA of all rows.
 
     Objective
     ---------

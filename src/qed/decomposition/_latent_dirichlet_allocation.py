@@ -37,7 +37,7 @@ Prior = Annotated[float, Number(low=0, high=1, open_low=True)]
 
 
 class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
-    r"""Topics: every document is a mixture of few of them, every topic a distribution over words.
+    r"""Latent Dirichlet allocation (topic model): each document is a mixture of topics, each topic a distribution over words.
 
     Objective
     ---------

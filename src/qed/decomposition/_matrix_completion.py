@@ -23,7 +23,7 @@ AT_ONCE = 1 << 22  # numbers of a block of normal equations
 
 
 class MatrixCompletion(Transformer, allow_nan=True):
-    r"""Fill missing entries by a table of small nuclear norm, which is near the entries that are there.
+    r"""Matrix completion: fills missing entries by a matrix of small nuclear norm that approximates the known entries.
 
     Objective
     ---------

@@ -18,7 +18,7 @@ from qed.designs._range import fingerprint, require_range
 
 
 class MiniBatchDictionaryLearning(SparseCoding):
-    r"""Atoms such that every row is near a combination of few of them, learnt from batches of rows.
+    r"""Mini-batch dictionary learning: atoms for sparse codes, learnt from batches of rows.
 
     Objective
     ---------

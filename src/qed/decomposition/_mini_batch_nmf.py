@@ -26,7 +26,7 @@ from qed.decomposition._nmf import NonnegativeFactors, begin
 
 
 class MiniBatchNMF(NonnegativeFactors):
-    r"""Nonnegative factors of a table whose components are learnt from batches of rows.
+    r"""Mini-batch NMF: nonnegative matrix factorisation with components learnt from batches of rows.
 
     Objective
     ---------

@@ -154,7 +154,7 @@ class NonnegativeFactors(Transformer, sparse=True, positive_only=True):
 
 
 class NMF(NonnegativeFactors):
-    r"""Rows as sums of nonnegative parts: a table X is approximated by W H, both without negative entries.
+    r"""Nonnegative matrix factorisation (NMF): a table X is approximated by W H, both without negative entries.
 
     Objective
     ---------

@@ -22,7 +22,7 @@ from qed.decomposition._principal import PrincipalComponents
 
 
 class PCA(PrincipalComponents):
-    r"""Directions of largest variance, and the coordinates of rows along them.
+    r"""Principal component analysis (PCA): directions of largest variance, and the coordinates of rows along them.
 
     Objective
     ---------

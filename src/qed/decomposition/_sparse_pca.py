@@ -131,7 +131,7 @@ class SparseComponents(Transformer):
 
 
 class SparsePCA(SparseComponents):
-    r"""Components of which most entries are zero, such that every row is near a combination of few of them.
+    r"""Sparse PCA: components with few nonzero entries that approximate the rows.
 
     Objective
     ---------
@@ -198,7 +198,7 @@ class SparsePCA(SparseComponents):
 
 
 class MiniBatchSparsePCA(SparseComponents):
-    r"""Sparse components, learnt from batches of columns.
+    r"""Mini-batch sparse PCA: sparse components, learnt from batches of columns.
 
     Objective
     ---------

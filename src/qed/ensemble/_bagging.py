@@ -178,7 +178,7 @@ class BaggingModel(CopiesModel):
 
 
 class BaggingClassifier(BaggingModel, Classifier):
-    """The mean of the probabilities, or the votes, of copies of a classifier, each fitted on drawn rows and columns.
+    """Bagging: mean probabilities or votes of copies of a classifier, each fitted to random rows and columns.
 
     Objective
     ---------
@@ -286,7 +286,7 @@ class BaggingClassifier(BaggingModel, Classifier):
 
 
 class BaggingRegressor(BaggingModel, Regressor):
-    """The mean of copies of a regressor, each fitted on drawn rows and columns.
+    """Bagging: the mean of copies of a regressor, each fitted to random rows and columns.
 
     Objective
     ---------

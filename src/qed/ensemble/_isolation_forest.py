@@ -52,7 +52,7 @@ def _over_the_columns(model: Any, trees: TreeEnsemble) -> str:
 
 
 class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
-    r"""Scores of rows by how few random splits part them from the others: outliers end up alone soon.
+    r"""Isolation forest for anomaly detection: outliers are isolated by few random splits.
 
     Objective
     ---------
@@ -217,7 +217,7 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
 
 
 class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
-    r"""The leaves of random trees as features: one column for each leaf, one where a row ends up.
+    r"""Random trees embedding: one-hot encoding of the leaves of random trees, as features.
 
     Objective
     ---------

@@ -39,7 +39,7 @@ WIDER = (16.0, 8.0, 4.0, 2.0)  # thresholds, relative to the last, from which ne
 
 
 class BoundedRegressor(SingleTarget):
-    r"""Least squares in which a row far off costs no more than a limit, with the weight that this gives every row.
+    r"""Robust regression with a bounded loss (redescending M-estimator): an outlier costs no more than a limit.
 
     Objective
     ---------

@@ -132,7 +132,7 @@ class CrossValidatedRegression(Regressor, sparse=True):
 
 
 class LassoCV(CrossValidatedRegression):
-    r"""Least squares that keeps few coefficients, as many as predict left-out rows best.
+    r"""Lasso with the penalty strength chosen by cross-validation.
 
     Objective
     ---------
@@ -191,7 +191,7 @@ class LassoCV(CrossValidatedRegression):
 
 
 class ElasticNetCV(CrossValidatedRegression):
-    r"""The elastic net with the strength, and if asked the ratio, that predicts left-out rows best.
+    r"""Elastic net with the penalty strength, and optionally ``l1_ratio``, chosen by cross-validation.
 
     Objective
     ---------
@@ -254,7 +254,7 @@ class ElasticNetCV(CrossValidatedRegression):
 
 
 class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_output=False):
-    r"""The multi-task lasso with the strength that predicts left-out rows best.
+    r"""Multi-task lasso with the penalty strength chosen by cross-validation.
 
     Objective
     ---------
@@ -310,7 +310,7 @@ class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_outpu
 
 
 class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_output=False):
-    r"""The multi-task elastic net with the strength, and if asked the ratio, that predicts left-out rows best.
+    r"""Multi-task elastic net with the penalty strength, and optionally ``l1_ratio``, chosen by cross-validation.
 
     Objective
     ---------

@@ -41,7 +41,7 @@ from qed.linear_model._online import Memory, Rule, Stop, Visits
 
 
 class Perceptron(LinearClassifier):
-    r"""A hyperplane that moves towards every row it gets wrong.
+    r"""Perceptron: a linear classifier that is updated by every misclassified sample (row).
 
     Objective
     ---------

@@ -17,7 +17,7 @@ from qed.linear_model._linear import predict_linear
 
 
 class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True):
-    r"""Counts (or rates) whose logarithm of the mean is linear in the columns.
+    r"""Poisson regression: a generalised linear model with log link, for counts and rates.
 
     Objective
     ---------

@@ -27,7 +27,7 @@ AtLeastOne = Annotated[float, Number(low=1, infinite=True)]
 
 
 class PowerRegressor(ConvexRegressor):
-    r"""Least powers of the error: absolute values for p = 1, squares for p = 2, the largest error for an infinite p.
+    r"""Lp regression: least absolute deviations (p = 1), least squares (p = 2), minimax (p infinite), or any power between.
 
     Objective
     ---------

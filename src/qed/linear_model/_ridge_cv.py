@@ -25,7 +25,7 @@ def _one_for_each_target(model: Any, alpha: Any) -> str:
 
 
 class RidgeCV(Solved):
-    r"""Ridge regression that chooses its strength by exact leave-one-out, or by folds.
+    r"""Ridge regression with the penalty strength chosen by exact leave-one-out or k-fold cross-validation.
 
     Objective
     ---------

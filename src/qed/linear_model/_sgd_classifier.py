@@ -21,7 +21,7 @@ ENTRIES = 1 << 20  # zeros and ones of several classes that are in memory at a t
 
 
 class SGDClassifier(LinearClassifier, StochasticLearner):
-    r"""A linear classifier learnt one row at a time.
+    r"""Linear classifier fitted by stochastic gradient descent (SGD).
 
     Objective
     ---------

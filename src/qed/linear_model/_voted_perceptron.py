@@ -43,7 +43,7 @@ class _Course:
 
 
 class VotedPerceptron(Classifier, sparse=True, multi_class=False):
-    r"""A vote among all hyperplanes that a perceptron goes through.
+    r"""Voted perceptron: a weighted vote of all linear classifiers that a perceptron passes through.
 
     Objective
     ---------

@@ -96,7 +96,7 @@ def majorise(targets: Targets, start: Array, *, eps: float, most: int, dtype: An
 
 
 class MDS(Embedding):
-    r"""Points whose distances are as near as possible to those of the rows.
+    r"""Multidimensional scaling (MDS): an embedding that preserves the pairwise distances as well as possible (least stress).
 
     Objective
     ---------

@@ -62,7 +62,7 @@ SIDES = np.array([-1.0, 1.0])
 
 
 class LinearSVC(LinearClassifier, chunks=True):
-    r"""Separates classes by hyperplanes, with a margin that few rows fall short of.
+    r"""Linear support vector classification (SVM), with hinge or squared hinge loss.
 
     Objective
     ---------

@@ -22,7 +22,7 @@ KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 
 
 class LinearSVR(ConvexRegressor, chunks=True):
-    r"""Fits a hyperplane within a tube: errors up to ``epsilon`` cost nothing.
+    r"""Linear support vector regression: errors up to ``epsilon`` cost nothing.
 
     Objective
     ---------
