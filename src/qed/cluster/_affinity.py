@@ -64,8 +64,8 @@ class AffinityPropagation(Clusterer):
 
     Cost
     ----
-    O(n^2) a round, and a pass over exchanges; memory for similarities, two tables of messages and a copy: 32 n^2 bytes, refused beforehand where they do
-    not fit.
+    O(n^2) a round, and a pass over exchanges; memory for similarities, two tables of messages and a copy: 32 n^2 bytes, refused
+    beforehand where they do not fit.
 
     Examples
     --------
