@@ -46,6 +46,12 @@ def test_medoids_are_rows_and_no_exchange_lowers_the_cost(metric):
     assert qed.verify(model, table).holds
 
 
+def test_a_single_medoid_is_the_row_nearest_to_all():
+    model = KMedoids(1, random_state=0).fit(X)
+    assert model.medoid_indices_.tolist() == [int(pairwise_distances(X).sum(axis=0).argmin())]
+    assert qed.verify(model, X).holds
+
+
 def test_the_bound_of_medoids_holds_for_all_of_them():
     few = rng.standard_normal((9, 2))
     D = pairwise_distances(few)

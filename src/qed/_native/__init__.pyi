@@ -766,9 +766,12 @@ def dense_groups(
     """Return the group of each row, -1 for none, and whether rows within the radius of it weigh at least ``least``."""
 
 def swap_medoids(
-    distances: Matrix, weight: Vector | None, start: NDArray[np.int64], most: int
+    distances: Matrix, weight: Vector | None, fee: Vector | None, start: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, int, bool]:
-    """Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left."""
+    """Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left.
+
+    With a fee for each row medoids also come and go alone.
+    """
 
 def shift_means(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], points: Matrix, radius: float

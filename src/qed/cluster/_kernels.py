@@ -275,10 +275,13 @@ def dense_groups(
 
 
 def swap_medoids(
-    distances: AnyArray, weight: AnyArray | None, start: AnyArray, most: int
+    distances: AnyArray, weight: AnyArray | None, start: AnyArray, most: int, fee: AnyArray | None = None
 ) -> tuple[AnyArray, AnyArray, AnyArray, bool]:
-    """Exchange medoids for other rows; return medoids, labels, the cost after each exchange, and whether none is left."""
-    medoids, labels, cost, taken, done = _native.swap_medoids(distances, weight, start, most)
+    """Exchange medoids for other rows; return medoids, labels, the cost after each exchange, and whether none is left.
+
+    With a fee for each row that is one, medoids also come and go alone.
+    """
+    medoids, labels, cost, taken, done = _native.swap_medoids(distances, weight, fee, start, most)
     return medoids, labels, cost[: taken + 1], done
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.certificates import LikelihoodCertificate
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
 
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-BELIEVED = 1e-6  # the largest rounding that a certificate can state and be believed
+BELIEVED = LikelihoodCertificate.MOST_ROUNDING
+
+
+class Estimate(NamedTuple):
+    """What rows give for a model with a likelihood."""
+
+    likelihood: float  # a row
+    off: float  # the largest difference of a parameter from the estimate
+    rounding: float  # of the checker's own sums
+    slack: float = 0.0  # how much that rounding, and what is stated of the fit's, can move the likelihood
 
 
 @dataclass(frozen=True)

@@ -173,10 +173,15 @@ def _require_settled(model: Any, V: Array, image: Array, known: Array, size: flo
     ascends = len(known) == 0 or known[-1] >= known[0]
     if np.any(np.diff(quotients) * (1 if ascends else -1) < -1.01 * TIED * size):
         refuse(model, "its axes are not in order")
-    centred = rows - rows.mean(axis=0)
+    centred = rows - rows[:1]  # exact where a column is constant: its mean is rounded
+    centred = centred - centred.mean(axis=0)
+    extent = np.linalg.norm(centred, axis=0)
     near = 1e-4 if model.embedding_.dtype == np.float32 else 1e-6
     for own in np.split(np.arange(V.shape[1]), np.flatnonzero(~ties) + 1):
         left = V[:, own].T @ centred
+        left = left * (
+            np.linalg.norm(left, axis=0) > 2e-8 * extent
+        )  # the others lie outside, up to the digits of the axes
         whole = float(np.abs(left).max(initial=0.0))
         while len(left) > 1:
             lengths = np.sqrt(np.sum(left * left, axis=0))
