@@ -39,7 +39,7 @@ def generated(head: str, stub: str) -> str:
     parts = [node for node in ast.parse(stub).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     texts = ["\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in sorted(parts, key=lambda node: node.name)]
     command = [sys.executable, "-m", "ruff", "format", "-q", "--stdin-filename", str(STUB), "-"]
-    text = "\n\n".join([head.rstrip(), *texts]) + "\n"
+    text = "\n\n".join([head.rstrip(), *texts]).replace("\n    pass", "\n    ...") + "\n"
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
