@@ -1597,10 +1597,12 @@ def student_sum(y: Matrix64, rows: NDArray[np.int64]) -> float:
     """Sum of the similarities of some points with all others."""
 
 def swap_medoids(
-    distances: Matrix, weight: Vector | None, start: NDArray[np.int64], most: int
+    distances: Matrix, weight: Vector | None, fee: Vector | None, start: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, int, bool]:
     """
     Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left.
+
+    With a fee for each row medoids also come and go alone.
     """
 
 def sweep_columns(
