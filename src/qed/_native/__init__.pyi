@@ -1,3 +1,4 @@
+# ruff: noqa: A002, D200, PYI021 - laid out by stubgen; compiled functions have no other place where a reader finds what they mean
 # Written by `make generate`: types from native/bindings/stub.pyi.in, functions from the bindings (nb::sig).
 """Types and meaning of the compiled kernels.
 
