@@ -42,6 +42,9 @@ struct ForestTree {
 std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, const double* share,
                                     const TreeLimits& limits, const ForestRules& rules);
 
+/// One tree of all rows whose thresholds are drawn, with all that is known of its nodes; one thread grows it.
+GrownTree grow_drawn_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits);
+
 /// The seed of a tree, and how often each row is drawn for it.
 std::uint64_t seed_of_tree(std::uint64_t seed, Index tree) noexcept;
 void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) noexcept;
