@@ -186,6 +186,18 @@ def csr_rmatmul(
 ) -> Vector:
     """Xᵀ U, (p, m). For compressed columns exchange the two: their X W is this kernel on the transposed matrix."""
 
+def csr_gram_matmul(
+    X: tuple[Indices, Indices, Matrix],
+    shape: tuple[int, int],
+    V: Matrix,
+    offset: Vector | None,
+    s: Vector | None,
+    parts: int,
+) -> tuple[Vector, Vector]:
+    """Xᵀ s (X V - offset), (p, m), and the sums of s (X V - offset), (m,), in one pass over compressed rows (indptr,
+    indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not on threads.
+    """
+
 def csr_moments(
     indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], Y: Matrix, s: Vector | None
 ) -> tuple[float, Vector, Vector]:
