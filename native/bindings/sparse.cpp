@@ -84,6 +84,21 @@ Doubles transposed_product_of(const Array& indptr, const Array& indices, const A
     return out.give();
 }
 
+nb::tuple gram_product_of(const std::tuple<Array, Array, Array>& X, const Shape& shape, const Array& V,
+                          const MaybeArray& offset, const MaybeArray& s, Index parts) {
+    const auto& [indptr, indices, data] = X;
+    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+    const Matrix v = matrix(V, "V");
+    require(x.columns == v.rows, "V must have as many rows as X has columns");
+    require(parts >= 1, "parts must be at least 1");
+    const double* shift = vector(offset, "offset", v.columns);
+    const double* weights = vector(s, "s", x.rows);
+    Fresh<double> out({x.columns, v.columns});
+    Fresh<double> sums({v.columns});
+    run([&] { sparse_gram_multiply(x, v, shift, weights, parts, out.get(), sums.get()); });
+    return nb::make_tuple(out.give(), sums.give());
+}
+
 nb::tuple moments_of(const Array& indptr, const Array& indices, const Array& data, const Shape& shape, const Array& Y,
                      const MaybeArray& s) {
     const SparseRows x = sparse_rows(indptr, indices, data, shape);
@@ -143,6 +158,13 @@ they lie inside ``shape``. This holds for all three kernels.)doc");
         nb::sig("def csr_rmatmul(indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], U: Matrix, "
                 "absolute: bool=False, squared: bool=False) -> Vector"),
         R"doc(Xᵀ U, (p, m). For compressed columns exchange the two: their X W is this kernel on the transposed matrix.)doc");
+    module.def(
+        "csr_gram_matmul", &gram_product_of, arg("X"), arg("shape"), arg("V"), arg("offset").none(), arg("s").none(),
+        arg("parts"),
+        nb::sig("def csr_gram_matmul(X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], V: Matrix, offset: "
+                "Vector | None, s: Vector | None, parts: int) -> tuple[Vector, Vector]"),
+        R"doc(Xᵀ s (X V - offset), (p, m), and the sums of s (X V - offset), (m,), in one pass over compressed rows (indptr,
+indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not on threads.)doc");
     module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"),
                nb::sig("def indices_within(indices: Indices, bound: int) -> bool"),
                R"doc(Tell whether all indices lie in [0, bound).)doc");

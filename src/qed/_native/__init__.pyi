@@ -430,6 +430,19 @@ def csr_glm_pass(
     One read of compressed rows, without a hessian; the shift is taken out of the results.
     """
 
+def csr_gram_matmul(
+    X: tuple[Indices, Indices, Matrix],
+    shape: tuple[int, int],
+    V: Matrix,
+    offset: Vector | None,
+    s: Vector | None,
+    parts: int,
+) -> tuple[Vector, Vector]:
+    """
+    Xᵀ s (X V - offset), (p, m), and the sums of s (X V - offset), (m,), in one pass over compressed rows (indptr,
+    indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not on threads.
+    """
+
 def csr_matmul(
     indptr: Indices,
     indices: Indices,

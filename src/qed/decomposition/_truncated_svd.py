@@ -50,7 +50,8 @@ class TruncatedSVD(Transformer, sparse=True):
 
     Cost
     ----
-    O(nnz(X)) for each of some dozen blocks of vectors; O((n + p) k) beyond X. Of tables with at most 500 rows or columns all
+    O(nnz(X)) for each of some dozen blocks of vectors; O((n + p) k) beyond X. Sparse rows are read once for both products of a
+    block of eight vectors. Of tables with at most 500 rows or columns all
     singular values are found, from their products.
 
     Notes

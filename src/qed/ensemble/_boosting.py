@@ -13,6 +13,7 @@ from qed.core._validation import is_source
 from qed.data._selected import selected
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_mean
+from qed.ensemble._one_tree import trees_of
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined
 
 if TYPE_CHECKING:
@@ -129,6 +130,14 @@ class BoostedSum(Estimator, allow_nan=True):
         """Whether rows of the fit were kept from the trees, to stop by."""
         self._check_is_fitted()
         return len(self.validation_score_) > 0
+
+    @property
+    def estimators_(self) -> Array:
+        """The trees one by one, a row for each round, to be drawn or looked at: ``plot_tree(model.estimators_[0, 0])``."""
+        trees = trees_of(self)
+        found = np.empty(len(trees), dtype=object)
+        found[:] = trees
+        return found.reshape(self.n_iter_, self.n_trees_per_iteration_)
 
     # -- fitting ---------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from qed.core import (
 from qed.core._events import Progress, guard
 from qed.core._shared_params import VERBOSE
 from qed.ensemble import _kernels
+from qed.ensemble._one_tree import EnsembleTree, trees_of
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 from qed.tree._grow import growth_limits, require_range
 from qed.tree._kernels import Limits, Targets
@@ -168,6 +169,11 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
                 " warm_start=True. Ask for more, or set warm_start=False."
             )
         return self.trees_
+
+    @property
+    def estimators_(self) -> list[EnsembleTree]:
+        """The trees one by one, to be drawn or looked at."""
+        return trees_of(self)
 
     @property
     def estimators_features_(self) -> list[Array]:
@@ -333,6 +339,11 @@ class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
         return csr_matrix(
             (np.ones(leaves.size, dtype=kind), leaves.ravel(), starts), shape=(len(leaves), self.trees_.n_leaves)
         )
+
+    @property
+    def estimators_(self) -> list[EnsembleTree]:
+        """The trees one by one, to be drawn or looked at."""
+        return trees_of(self)
 
     def apply(self, X: Any) -> Array:
         """Return the leaf of each row in each tree.

@@ -78,6 +78,11 @@ class MultiwayTree:
         """Number of leaves."""
         return int(np.count_nonzero(self.feature < 0))
 
+    @property
+    def max_depth(self) -> int:
+        """Splits above the deepest leaf."""
+        return int(self.depths.max())
+
     @cached_property
     def parents(self) -> Array:
         """Number of the node above each; -1 for the root."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.core._records import UNSTATED
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 
@@ -30,7 +31,7 @@ def require(model: Any, words: str, found: float, stated: float, allowed: float)
 
 def require_none(model: Any, certificate: AscentCertificate) -> None:
     """Refuse a decomposition where the likelihood of no mixture is climbed."""
-    if certificate.decomposition is not None:
+    if certificate.decomposition not in (None, UNSTATED):
         refuse(model, "it takes a likelihood of components apart, and the model has none")
 
 
@@ -94,15 +95,17 @@ def require_decomposition(
     model : Estimator
         Whose certificate it is.
     certificate : AscentCertificate
-        With a decomposition, or without one, as in files that do not say.
+        With a decomposition; one read from a file of format 1 may leave it unstated, and is a weaker statement.
     found : Decomposed
         Added up here.
     allowed : tuple
         By how much numbers may differ at the stored parameters; the gain of the next maximisation; the divergence it leaves.
     """
     stated = certificate.decomposition
-    if stated is None:
+    if stated is UNSTATED:
         return
+    if stated is None:
+        refuse(model, "its certificate does not take the log-likelihood apart, as every fit of a mixture does")
     here, of_gain, beyond = allowed
     gained = found.next_expected - found.expected
     require(model, "its expected log-likelihood is another", found.expected, stated.expected, here)

@@ -28,9 +28,8 @@ def _covariance(model: Any, found: Labelled, at: int | None) -> Array:
     """Return the covariance of a class (or of all rows), shrunk as the model asks."""
     if at is None:
         share = found.weight / found.weight.sum()
-        middle = found.mean[0] + share @ (
-            found.mean - found.mean[0]
-        )  # that of equal means is the same to the last digit
+        # so the mean of equal means is the same to the last digit
+        middle = found.mean[0] + share @ (found.mean - found.mean[0])
         own = found.scatter.sum(axis=0) / found.weight.sum()
         own = own + np.einsum("k,ki,kj->ij", share, found.mean - middle, found.mean - middle)
     else:

@@ -219,8 +219,9 @@ def _sample(model: Any, rows: Array, children: Array, heights: Array) -> float:
 
 
 def _centres(rows: Array, children: Array, linkage: str) -> tuple[Array, Array]:
+    """Return the centres of all clusters, about the medians of the columns, and their numbers of rows."""
     n = len(rows)
-    centres, weights = np.vstack([rows, np.empty((n - 1, rows.shape[1]))]), np.ones(2 * n - 1)
+    centres, weights = np.vstack([rows - np.median(rows, axis=0), np.empty((n - 1, rows.shape[1]))]), np.ones(2 * n - 1)
     for t, (a, b) in enumerate(children):
         weights[n + t] = weights[a] + weights[b]
         share = 0.5 if linkage == "median" else weights[b] / weights[n + t]
