@@ -163,8 +163,10 @@ they lie inside ``shape``. This holds for all three kernels.)doc");
         arg("parts"),
         nb::sig("def csr_gram_matmul(X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], V: Matrix, offset: "
                 "Vector | None, s: Vector | None, parts: int) -> tuple[Vector, Vector]"),
-        R"doc(Xᵀ s (X V - offset), (p, m), and the sums of s (X V - offset), (m,), in one pass over compressed rows (indptr,
-indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not on threads.)doc");
+        R"doc(Xᵀ s (X V − offset), (p, m), and the sums of s (X V − offset), (m,), in one pass over compressed rows.
+
+X is (indptr, indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not
+on threads.)doc");
     module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"),
                nb::sig("def indices_within(indices: Indices, bound: int) -> bool"),
                R"doc(Tell whether all indices lie in [0, bound).)doc");

@@ -439,8 +439,10 @@ def csr_gram_matmul(
     parts: int,
 ) -> tuple[Vector, Vector]:
     """
-    Xᵀ s (X V - offset), (p, m), and the sums of s (X V - offset), (m,), in one pass over compressed rows (indptr,
-    indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not on threads.
+    Xᵀ s (X V − offset), (p, m), and the sums of s (X V − offset), (m,), in one pass over compressed rows.
+
+    X is (indptr, indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not
+    on threads.
     """
 
 def csr_matmul(
