@@ -34,7 +34,7 @@ def _plain_words(text: str) -> list[str]:
     return [word for word in text.translate(_PLAIN).split() if len(word) > 1]
 
 
-class UndecodableText(InvalidData, UnicodeDecodeError):
+class TextDecodeError(InvalidData, UnicodeDecodeError):
     """The bytes of a text are not in the encoding that was named."""
 
 
@@ -42,7 +42,7 @@ def _decoded(text: bytes, encoding: str, errors: str) -> str:
     try:
         return text.decode(encoding, errors)
     except UnicodeDecodeError as error:
-        raise UndecodableText(*error.args) from error
+        raise TextDecodeError(*error.args) from error
     except (LookupError, UnicodeError) as error:
         raise InvalidParameter(
             f"encoding={encoding!r:.60} does not turn bytes into text ({error}). Name an encoding of texts, such as 'utf-8'."
