@@ -49,7 +49,7 @@ def _has_what_its_solver_leaves(model: Any, means: Array) -> str:  # noqa: ARG00
 class LinearDiscriminantAnalysis(
     FromClassMoments, LinearClassifier, Transformer, sparse=False, chunks=True, min_samples=2
 ):
-    r"""Normal classes with a common covariance, and hyperplanes between them; also the directions that separate them best.
+    r"""Linear discriminant analysis (LDA): Gaussian classes with a common covariance; also supervised dimensionality reduction.
 
     Objective
     ---------

@@ -43,7 +43,7 @@ def _add_up_to_one(model: Any, priors: Array) -> str:  # noqa: ARG001
 
 
 class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunks=True):
-    r"""Normal classes, each with its own mean and covariance.
+    r"""Quadratic discriminant analysis (QDA): Gaussian classes, each with its own mean and covariance.
 
     Objective
     ---------

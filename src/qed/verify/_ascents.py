@@ -7,12 +7,12 @@ step leads to. A fit finds them from sums over rows and as differences of object
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.core._records import UNSTATED
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 
 if TYPE_CHECKING:
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from qed.certificates import AscentCertificate
 
 Array = np.ndarray[Any, Any]
-
-
-def refuse(model: Any, words: str) -> NoReturn:
-    """Say what is wrong."""
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
 
 
 def require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.certificates import LikelihoodCertificate
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
 
 if TYPE_CHECKING:
@@ -49,12 +49,6 @@ class Labelled:
     def rounding(self) -> float:
         """How much the sums of this pass can be off, relative to what was summed."""
         return 8 * self.rows.rounding(self.count)
-
-
-def refuse(model: Any, what: str) -> None:
-    """Say what the rows give, and that it is not what the model stores."""
-    msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)
 
 
 def labelled(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any, *, products: bool = False) -> Labelled:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._validation import is_source
-from qed.verify._by_class import BELIEVED, Estimate, refuse, require_near
+from qed.verify._by_class import BELIEVED, Estimate, require_near
 from qed.verify._declared import declares
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read_data, require_columns
 
 if TYPE_CHECKING:

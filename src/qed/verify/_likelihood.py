@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, Estimate, Labelled, labelled, refuse, require_near, require_shares
+from qed.verify._by_class import BELIEVED, Estimate, Labelled, labelled, require_near, require_shares
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 from qed.verify._verdict import Verdict
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, Estimate, refuse, require_near
+from qed.verify._by_class import BELIEVED, Estimate, require_near
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read_data
 
 if TYPE_CHECKING:
