@@ -24,6 +24,7 @@ from qed.core import (
 )
 from qed.core._events import Progress, guard
 from qed.core._memory import require_memory
+from qed.core._shared_params import VERBOSE
 from qed.core._threads import get_num_threads
 from qed.ensemble import _kernels
 from qed.ensemble._copies import whole_total
@@ -119,7 +120,7 @@ class ForestModel(CategoryColumns, sparse=True, allow_nan=True):
         None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
     random_state: Seed = param(None, "Seed of the rows, columns and thresholds that are drawn.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to keep the trees of an earlier fit on the same rows, and add the others.")
     ccp_alpha: NonNegative = param(
         0.0,
