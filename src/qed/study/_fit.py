@@ -84,8 +84,9 @@ class Study:
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name} {score.value:.4g}" for name, score in self.held_out.scores.items())
-        tried = len(self.comparison.latest)
-        return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
+        n = len(self.comparison.latest)
+        tried = f"best of {n} candidates" if n > 1 else "the only candidate"
+        return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, {tried}; held out: {scores}>"
 
     def _repr_html_(self) -> str:
         from qed.study._model import as_table, html_table  # noqa: PLC0415  (notebooks only)
