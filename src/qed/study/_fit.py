@@ -137,7 +137,8 @@ def fit(
         What every random choice follows from.
     prefer : {"", "simple", "best"}
         "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
-        that one too, but an average of models only where it gains more than one standard error.
+        that one too, but tuned settings only where they gain more than the best of so many settings gains by chance, and an
+        average of models only where it gains more than one standard error.
     costs : tuple of float, optional
         What a false alarm and a missed case cost, for a target of two classes: the second class is then predicted from the
         probability on at which that costs less on average than predicting the first.
@@ -221,9 +222,7 @@ class _Work:
         room = max(0.0, clock.left)
         self.writing = min(0.2 * room, 0.6 + 0.01 * len(schema.used) + 1.5e-8 * n * width)
         self.classes = len(schema.target.labels) if schema.target.task == "multiclass" else 0
-        check = n * (
-            SECONDS_TO_CHECK * width + SECONDS_TO_CHECK_CLASS * self.classes + 2 * SECONDS_TO_CHECK_TREES
-        )
+        check = n * (SECONDS_TO_CHECK * width + SECONDS_TO_CHECK_CLASS * self.classes + 2 * SECONDS_TO_CHECK_TREES)
         if check < 0.2 * room:
             self.writing += check
         self.reserve = self.writing + min(0.1 * room, (SHARE + SHUFFLE_SHARE) * clock.budget)
