@@ -67,7 +67,7 @@ void require_bounds(const Written<std::int32_t>& labels, const Written<double>& 
     }
 }
 
-nb::tuple assigned(const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s,
+nb::tuple assigned(const nb::object& X, const MaybeArray& shift, const MaybeArray& squares, const MaybeArray& s,
                    const std::tuple<Array, Array>& given, const Array& starts,
                    const std::tuple<Array, Array, Array, double>& motion, Written<std::int32_t> labels,
                    Written<double> upper, Written<double> lower, bool is_first, bool sums) {
@@ -85,6 +85,8 @@ nb::tuple assigned(const nb::object& X, const MaybeArray& shift, const Array& sq
     in.reach = vector(std::get<2>(motion), "reach", k);
     in.slack = std::get<3>(motion);
     in.is_first = is_first;
+    require(in.squares != nullptr || (is_first && in.groups == 1 && !x.is_sparse),
+            "only dense rows that are looked at once, with centres of one group, do without squares");
     require_bounds(labels, upper, lower, n, in.groups, k, is_first);
     Fresh<double> total({sums ? k : 0, x.columns()});
     Fresh<double> weights({sums ? k : 0});
@@ -187,7 +189,7 @@ nb::object drawn(const nb::object& X, const MaybeArray& shift, const Array& squa
 
 void bind_nearest(nb::module_& module) {
     module.def("row_squares", &squares_of, arg("X"), arg("shift").none());
-    module.def("assign_nearest", &assigned, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(),
+    module.def("assign_nearest", &assigned, arg("X"), arg("shift").none(), arg("squares").none(), arg("s").none(),
                arg("centres"), arg("starts"), arg("motion"), arg("labels").noconvert(), arg("upper").noconvert(),
                arg("lower").noconvert(), arg("is_first"), arg("sums"));
     module.def("run_lloyd", &run_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("starts"),

@@ -498,7 +498,7 @@ def row_squares(X: Rows, shift: Vector | None) -> Vector:
 def assign_nearest(
     X: Rows,
     shift: Vector | None,
-    squares: Vector,
+    squares: Vector | None,
     s: Vector | None,
     centres: tuple[Vector, Vector],
     starts: NDArray[np.int64],
@@ -514,6 +514,7 @@ def assign_nearest(
     ``centres`` come with half their squared lengths, in groups that begin at ``starts``; ``motion`` is how far centres and
     groups moved, half the distance of each to the nearest other one, and the rounding of a squared distance. Returns changes
     of the sums and weights of clusters, the inertia (of a first pass), rows that changed, and distances that were computed.
+    Without squares no later pass follows: the upper bounds are the distances, and there are no lower ones.
     """
 
 def run_lloyd(
