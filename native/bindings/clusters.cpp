@@ -173,23 +173,26 @@ nb::tuple grouped(const Parts& parts, const Table& X, const Named& metric, doubl
     return nb::make_tuple(label.give(), core.give());
 }
 
-nb::tuple swapped(const Table& distances, const MaybeArray& weight, const Integers& start, Index most) {
+nb::tuple swapped(const Table& distances, const MaybeArray& weight, const MaybeArray& fee, const Integers& start,
+                  Index most) {
     const auto rows = static_cast<Index>(distances.shape(0));
     const auto count = static_cast<Index>(start.shape(0));
     require(static_cast<Index>(distances.shape(1)) == rows && count >= 1 && count <= rows && most >= 0,
             "distances must be square, with a row for each medoid");
-    Fresh<Index> medoids({count});
+    const MedoidsIn in{distances.data(), vector(weight, "weight", rows), vector(fee, "fee", rows), rows, count, most};
+    std::vector<Index> medoids(static_cast<std::size_t>(rows));
     for (Index m = 0; m < count; ++m) {
         require(start.data()[m] >= 0 && start.data()[m] < rows, "medoids must be rows");
-        medoids.get()[m] = start.data()[m];
+        medoids[static_cast<std::size_t>(m)] = start.data()[m];
     }
     Fresh<Index> label({rows});
     Fresh<double> cost({most + 1});
-    const MedoidsIn in{distances.data(), vector(weight, "weight", rows), rows, count, most};
-    MedoidsOut out{medoids.get(), label.get(), cost.get(), false};
+    MedoidsOut out{medoids.data(), count, label.get(), cost.get(), false};
     Index taken = 0;
     run([&] { taken = swap_medoids(in, out); });
-    return nb::make_tuple(medoids.give(), label.give(), cost.give(), taken, out.done);
+    Fresh<Index> found({out.count});
+    std::copy(medoids.begin(), medoids.begin() + out.count, found.get());
+    return nb::make_tuple(found.give(), label.give(), cost.give(), taken, out.done);
 }
 
 nb::tuple shifted(const Parts& parts, const Table& points, double radius) {
@@ -329,7 +332,8 @@ void bind_clusters(nb::module_& module) {
     module.def("condense", &condensed, arg("first"), arg("second"), arg("density"), arg("least"));
     module.def("dense_groups", &grouped, arg("index"), arg("X"), arg("metric"), arg("radius"), arg("least"),
                arg("weight").none());
-    module.def("swap_medoids", &swapped, arg("distances"), arg("weight").none(), arg("start"), arg("most"));
+    module.def("swap_medoids", &swapped, arg("distances"), arg("weight").none(), arg("fee").none(),
+               arg("start"), arg("most"));
     module.def("shift_means", &shifted, arg("index"), arg("points"), arg("radius"));
     module.def("kth_distances", &kth, arg("index"), arg("queries"), arg("k"));
     module.def("pass_messages", &messages_passed, arg("similarity"), arg("preference"), arg("responsibility").noconvert(),

@@ -171,100 +171,28 @@ nb::tuple curve(const std::string& loss, const Array& t, const Array& y, Index c
     return nb::make_tuple(value.give(), slope.give(), curvature.give());
 }
 
-/// Checks nodes that may come from a file, and lays them out in pairs of children: that of a left child follows the
-/// pair that it belongs to, so that the whole of a small branch lies in few lines of the cache.
 PackedForest packed(Index columns, Index width, const Array& sizes, const Array& feature, const Array& threshold,
                     const Array& missing_left, const Array& by_set, const Array& sets) {
-    const auto trees = static_cast<Index>(sizes.size());
-    const Index* const own_sizes = numbers_of<Index>(sizes, "sizes", trees);
-    const auto nodes = static_cast<Index>(feature.size());
     const auto inner = static_cast<Index>(threshold.size());
-    const std::int32_t* const features = numbers_of<std::int32_t>(feature, "feature", nodes);
-    const double* const thresholds = vector(threshold, "threshold", inner);
-    const std::uint8_t* const missing = numbers_of<std::uint8_t>(missing_left, "missing_left", inner);
+    const auto trees = static_cast<Index>(sizes.size());
+    const auto count = static_cast<Index>(feature.size());
     const auto in_sets = static_cast<Index>(by_set.size());
-    const Index* const set_nodes = numbers_of<Index>(by_set, "by_set", in_sets);
-    const std::uint32_t* const set_words = numbers_of<std::uint32_t>(sets, "sets", in_sets * 16);
-    require(trees >= 1 && nodes < std::numeric_limits<std::int32_t>::max(),
-            "an ensemble has trees, and fewer than 2^31 nodes");
+    const ForestNodes nodes{columns,
+                            trees,
+                            count,
+                            inner,
+                            in_sets,
+                            numbers_of<Index>(sizes, "sizes", trees),
+                            numbers_of<std::int32_t>(feature, "feature", count),
+                            vector(threshold, "threshold", inner),
+                            numbers_of<std::uint8_t>(missing_left, "missing_left", inner),
+                            numbers_of<Index>(by_set, "by_set", in_sets),
+                            numbers_of<std::uint32_t>(sets, "sets", in_sets * 16)};
     PackedForest forest;
-    forest.columns = columns;
     forest.width = width;
-    forest.nodes.resize(static_cast<std::size_t>(nodes));
-    forest.leaf.resize(static_cast<std::size_t>(nodes));
-    forest.sets.assign(set_words, set_words + in_sets * 16);
-    forest.starts.push_back(0);
-    Index first = 0;
-    Index first_inner = 0;
-    Index leaf = 0;
-    Index set = 0;
-    std::vector<Index> right;
-    for (Index tree = 0; tree < trees; ++tree) {
-        const Index count = own_sizes[tree];
-        require(count >= 1 && count <= nodes - first, "the sizes of the trees do not add up");
-        // a right child follows the whole of the left branch
-        right.assign(static_cast<std::size_t>(count), -1);
-        std::vector<Index> open;
-        bool ends = false;
-        for (Index i = 0; i < count; ++i) {
-            require(!ends, "nodes follow the end of a tree");
-            if (features[first + i] >= 0) {
-                require(features[first + i] < columns, "a node looks at a column that is not there");
-                open.push_back(i);
-                continue;
-            }
-            while (!open.empty() && right[static_cast<std::size_t>(open.back())] >= 0) {
-                open.pop_back();
-            }
-            if (open.empty()) {
-                ends = true;
-            } else {
-                right[static_cast<std::size_t>(open.back())] = i + 1;
-            }
-        }
-        require(ends, "a tree ends before all its branches do");
-        std::vector<std::pair<Index, Index>> waiting{{0, 0}};  // nodes, and their places
-        std::vector<Index> inner_of(static_cast<std::size_t>(count), 0);
-        Index inners = first_inner;
-        std::vector<std::uint32_t> leaf_of(static_cast<std::size_t>(count), 0);
-        for (Index i = 0; i < count; ++i) {
-            if (features[first + i] >= 0) {
-                inner_of[static_cast<std::size_t>(i)] = inners++;
-            } else {
-                leaf_of[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(leaf++);
-            }
-        }
-        require(inners <= inner, "there are fewer thresholds than inner nodes");
-        PackedNode* const to = forest.nodes.data() + first;
-        Index filled = 1;
-        while (!waiting.empty()) {
-            const auto [node, k] = waiting.back();
-            waiting.pop_back();
-            if (features[first + node] < 0) {
-                to[k] = {std::numeric_limits<double>::infinity(), 0x80000000U, static_cast<std::uint32_t>(k)};
-                forest.leaf[static_cast<std::size_t>(first + k)] = leaf_of[static_cast<std::size_t>(node)];
-                continue;
-            }
-            const Index own = inner_of[static_cast<std::size_t>(node)];
-            require(!std::isnan(thresholds[own]), "a threshold is not a number");
-            to[k] = {thresholds[own],
-                     static_cast<std::uint32_t>(features[first + node]) | (missing[own] != 0 ? 0x80000000U : 0U),
-                     static_cast<std::uint32_t>(filled)};
-            const Index* const found = std::lower_bound(set_nodes, set_nodes + in_sets, own);
-            if (found != set_nodes + in_sets && *found == own) {
-                to[k].threshold = static_cast<double>(found - set_nodes);
-                to[k].feature |= 0x40000000U;
-                ++set;
-            }
-            waiting.emplace_back(right[static_cast<std::size_t>(node)], filled + 1);
-            waiting.emplace_back(node + 1, filled);
-            filled += 2;
-        }
-        first += count;
-        first_inner = inners;
-        forest.starts.push_back(first);
-    }
-    require(first == nodes && first_inner == inner && set == in_sets, "there are more nodes than the trees have");
+    const char* fault = nullptr;
+    run([&] { fault = pack_forest(nodes, forest); });
+    require(fault == nullptr, fault == nullptr ? "" : fault);
     return forest;
 }
 
@@ -284,15 +212,13 @@ void with_rows(const PackedForest& forest, const nb::object& X, const Work& work
 
 Doubles summed(const PackedForest& forest, const nb::object& X, const Array& values, Index groups,
                const MaybeArray& bags, Index bag_bytes) {
-    const auto leaves = static_cast<Index>(forest.nodes.size() + forest.starts.size() - 1) / 2;
-    ForestSum sum{vector(values, "values", leaves * forest.width), groups, nullptr, bag_bytes};
+    ForestSum sum{vector(values, "values", forest.leaves * forest.width), groups, nullptr, bag_bytes};
     require(groups >= 1, "groups must be at least 1");
     Doubles out;
     with_rows(forest, X, [&](const auto& rows, Index count) {
         if (bags) {
             require(bag_bytes * 8 >= count, "a bag must have a bit for each row");
-            const auto trees = static_cast<Index>(forest.starts.size()) - 1;
-            sum.bags = numbers_of<std::uint8_t>(*bags, "bags", trees * bag_bytes);
+            sum.bags = numbers_of<std::uint8_t>(*bags, "bags", forest.trees() * bag_bytes);
         }
         Fresh<double> fresh({count, groups * forest.width});
         std::fill_n(fresh.get(), count * groups * forest.width, 0.0);
@@ -305,7 +231,7 @@ Doubles summed(const PackedForest& forest, const nb::object& X, const Array& val
 nb::ndarray<nb::numpy, std::int32_t> leaves_of(const PackedForest& forest, const nb::object& X) {
     nb::ndarray<nb::numpy, std::int32_t> out;
     with_rows(forest, X, [&](const auto& rows, Index count) {
-        Fresh<std::int32_t> fresh({count, static_cast<Index>(forest.starts.size()) - 1});
+        Fresh<std::int32_t> fresh({count, forest.trees()});
         run([&] { apply_forest(forest, rows, fresh.get()); });
         out = fresh.give();
     });

@@ -84,6 +84,21 @@ Doubles transposed_product_of(const Array& indptr, const Array& indices, const A
     return out.give();
 }
 
+nb::tuple gram_product_of(const std::tuple<Array, Array, Array>& X, const Shape& shape, const Array& V,
+                          const MaybeArray& offset, const MaybeArray& s, Index parts) {
+    const auto& [indptr, indices, data] = X;
+    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+    const Matrix v = matrix(V, "V");
+    require(x.columns == v.rows, "V must have as many rows as X has columns");
+    require(parts >= 1, "parts must be at least 1");
+    const double* shift = vector(offset, "offset", v.columns);
+    const double* weights = vector(s, "s", x.rows);
+    Fresh<double> out({x.columns, v.columns});
+    Fresh<double> sums({v.columns});
+    run([&] { sparse_gram_multiply(x, v, shift, weights, parts, out.get(), sums.get()); });
+    return nb::make_tuple(out.give(), sums.give());
+}
+
 nb::tuple moments_of(const Array& indptr, const Array& indices, const Array& data, const Shape& shape, const Array& Y,
                      const MaybeArray& s) {
     const SparseRows x = sparse_rows(indptr, indices, data, shape);
@@ -132,6 +147,8 @@ void bind_sparse(nb::module_& module) {
                arg("b").none(), arg("absolute") = false, arg("squared") = false);
     module.def("csr_rmatmul", &transposed_product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("U"), arg("absolute") = false, arg("squared") = false);
+    module.def("csr_gram_matmul", &gram_product_of, arg("X"), arg("shape"), arg("V"), arg("offset").none(),
+               arg("s").none(), arg("parts"));
     module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"));
     module.def("csr_moments", &moments_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("Y"),
                arg("s").none());

@@ -341,14 +341,14 @@ def test_sparse_rows_of_a_source_are_clustered_as_in_memory():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_looked_at_once_are_assigned_as_with_bounds(dtype):
+def test_rows_assigned_once_are_assigned_as_with_bounds(dtype):
     rng = np.random.default_rng(5)
     for n, p, k in [(1, 1, 1), (700, 50, 8), (145, 3, 20)]:
         X, centres, origin = rng.normal(size=(n, p)).astype(dtype), rng.normal(size=(k, p)), rng.normal(size=p)
         bounds = _kernels.Bounds.empty(n, np.array([0, k]))
         step = _kernels.Places.of(X, origin, None).step(centres, bounds)
         for table in (X, np.asfortranarray(X)):
-            once, found = _kernels.look_once(table, origin, None, centres)
+            once, found = _kernels.assign_once(table, origin, None, centres)
             np.testing.assert_array_equal(found.labels, bounds.labels)
             np.testing.assert_array_equal(once.sums, step.sums)
             assert once.inertia == step.inertia

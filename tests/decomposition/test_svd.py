@@ -9,7 +9,8 @@ from sklearn import decomposition as theirs
 
 import qed
 from qed.core import CertificateError, InvalidData, InvalidParameter
-from qed.decomposition import PCA, IncrementalPCA, TruncatedSVD, randomized_svd
+from qed.decomposition import PCA, IncrementalPCA, KernelPCA, TruncatedSVD, randomized_svd
+from qed.decomposition._proof import ceiling_by_probes
 
 rng = np.random.default_rng(11)
 DENSE = rng.standard_normal((90, 12)) @ rng.standard_normal((12, 12)) + 2.0
@@ -105,3 +106,57 @@ def test_batches_of_any_size_give_the_components_of_all_rows(batch):
     np.testing.assert_allclose(sparse.components_, whole.components_, atol=1e-9)
     other = theirs.IncrementalPCA(3).fit(DENSE)
     assert model.explained_variance_.sum() >= other.explained_variance_.sum() - 1e-9
+
+
+def on_threads(count, fit):
+    """Return the components of a fit that uses so many threads."""
+    from qed.core import _threads  # noqa: PLC0415
+
+    before = _threads.get_num_threads()
+    try:
+        _threads.set_num_threads(count)
+        model = fit()
+        assert model.solver_used_ == "krylov"
+        found = model.components_ if hasattr(model, "components_") else model.eigenvectors_
+        return found.tobytes() + np.float64(model.certificate_.gap).tobytes()
+    finally:
+        _threads.set_num_threads(before)
+
+
+LONG = sp.random_array((6000, 2100), density=0.01, format="csr", rng=np.random.default_rng(8))
+STEEP = np.random.default_rng(9).standard_normal((900, 800)) * np.linspace(3, 1, 800) ** 2
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: TruncatedSVD(9, random_state=0).fit(LONG),
+        lambda: TruncatedSVD(3, random_state=0).fit(LONG.tocsc()),
+        lambda: TruncatedSVD(3, random_state=0).fit(LONG.T.tocsr()),
+        lambda: PCA(3, random_state=0).fit(LONG),
+        lambda: PCA(3, svd_solver="arpack", random_state=0).fit(STEEP),
+        lambda: KernelPCA(3, kernel="rbf", gamma=1e-4, random_state=0).fit(STEEP),
+    ],
+    ids=["rows", "columns", "wide", "centred", "dense", "kernel"],
+)
+def test_products_alone_give_the_same_bits_on_any_number_of_threads(fit):
+    alone = on_threads(1, fit)
+    assert all(on_threads(threads, fit) == alone for threads in (2, 3, 8))
+
+
+@pytest.mark.parametrize("rows", [30, 900])
+def test_a_ceiling_from_probes_is_above_the_largest_eigenvalue_and_ends_where_it_is_low_enough(rows):
+    values = np.linspace(0, 1, rows) ** 8
+    for seed in range(60):
+        taken = []
+
+        def apply(block, taken=taken):
+            taken.append(block.shape[1])
+            return values[:, None] * block
+
+        ceiling = ceiling_by_probes(apply, rows, np.random.default_rng(seed), enough=0.0)
+        assert 1 <= ceiling <= 1.3
+        steps = len(taken)
+        early = ceiling_by_probes(apply, rows, np.random.default_rng(seed), enough=4.0)
+        assert 1 <= early <= 4
+        assert len(taken) - steps < steps

@@ -62,3 +62,14 @@ def test_products_of_absolute_values(form):
     assert np.allclose(made.absolute_product(w[:, 0]), np.abs(table) @ w[:, 0], rtol=0, atol=1e-13)
     centre = rng.normal(size=40)
     assert np.allclose(made.product(w, centre), (table - centre) @ w, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_product_with_the_gram_matrix_that_is_not_formed(form, weighted):
+    rng = np.random.default_rng(6)
+    X = sp.random_array((60, 30), density=0.2, format=form, rng=rng)
+    c, V = rng.random(60) if weighted else None, rng.standard_normal((30, 11))
+    for centre in (None, np.asarray(X.mean(axis=0)).ravel()):
+        want = Sparse(X).gram(c, centre) @ V
+        np.testing.assert_allclose(Sparse(X).gram_product(V, c, centre), want, rtol=0, atol=1e-12)

@@ -41,6 +41,7 @@ def every_kernel(native, layout="C"):
         native.solve_lower_t(L, wide),
         native.csr_matmul(*csr, np.ones((40, 1)), None),
         native.csr_rmatmul(*csr, u),
+        *native.csr_gram_matmul(csr[:3], S.shape, np.ones((40, 11)), np.ones(11), u[:, 0], 4),
         *native.csr_moments(*csr, u, None),
     ]
     return [np.asarray(result).tobytes() for result in results]

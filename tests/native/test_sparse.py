@@ -29,6 +29,13 @@ def test_kernels(native, dtype, index, shape):
         got = native.csr_matmul(*X, W, b, **{how: True})
         close(got, twins.matmul(read, W, b).astype(dtype))
         close(native.csr_rmatmul(*X, Y, **{how: True}), twins.rmatmul(read, Y))
+    V = rng.standard_normal((p, 9))
+    for weights, offset, parts in ((None, None, 1), (s, rng.standard_normal(9), 3), (s, None, 8)):
+        scores = dense.astype(np.float64) @ V - (0.0 if offset is None else offset)
+        scores = scores if weights is None else scores * weights[:, None]
+        got, sums = native.csr_gram_matmul(X[:3], (n, p), V, offset, weights, parts)
+        close(got, twins.rmatmul(dense, scores))
+        close(sums, scores.sum(axis=0))
     for weights in (None, s):
         wants = twins.moments(dense, Y, weights, np.zeros(p + m))
         for got, want in zip(native.csr_moments(*X, Y, weights), wants, strict=True):
@@ -42,6 +49,7 @@ def test_columns_out_of_order_and_repeated(native):
     X, Y = (indptr, indices, data, (3, 3)), np.array([[1.0], [2.0], [3.0]])
     close(native.csr_matmul(*X, np.eye(3), None), dense)
     close(native.csr_rmatmul(*X, np.eye(3)), dense.T)
+    close(native.csr_gram_matmul(X[:3], (3, 3), np.eye(3), None, None, 2)[0], dense.T @ dense)
     for got, want in zip(native.csr_moments(*X, Y, None), twins.moments(dense, Y, None, np.zeros(4)), strict=True):
         close(got, want)
 

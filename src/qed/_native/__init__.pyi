@@ -186,6 +186,18 @@ def csr_rmatmul(
 ) -> Vector:
     """Xᵀ U, (p, m). For compressed columns exchange the two: their X W is this kernel on the transposed matrix."""
 
+def csr_gram_matmul(
+    X: tuple[Indices, Indices, Matrix],
+    shape: tuple[int, int],
+    V: Matrix,
+    offset: Vector | None,
+    s: Vector | None,
+    parts: int,
+) -> tuple[Vector, Vector]:
+    """Xᵀ s (X V - offset), (p, m), and the sums of s (X V - offset), (m,), in one pass over compressed rows (indptr,
+    indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not on threads.
+    """
+
 def csr_moments(
     indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], Y: Matrix, s: Vector | None
 ) -> tuple[float, Vector, Vector]:
@@ -767,9 +779,12 @@ def dense_groups(
     """Return the group of each row, -1 for none, and whether rows within the radius of it weigh at least ``least``."""
 
 def swap_medoids(
-    distances: Matrix, weight: Vector | None, start: NDArray[np.int64], most: int
+    distances: Matrix, weight: Vector | None, fee: Vector | None, start: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, int, bool]:
-    """Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left."""
+    """Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left.
+
+    With a fee for each row medoids also come and go alone.
+    """
 
 def shift_means(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], points: Matrix, radius: float

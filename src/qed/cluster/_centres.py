@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.certificates import ClustersCertificate
 from qed.cluster._bound import Scatter
-from qed.cluster._kernels import Places, look_once
+from qed.cluster._kernels import Places, assign_once
 from qed.core import Array, Clusterer, FitData, InvalidData, Transformer
 from qed.core._tables import is_sparse
 from qed.core._targets import weights
@@ -19,7 +19,7 @@ from qed.designs._range import LEAST, MOST, require_range
 
 if TYPE_CHECKING:
     from qed.cluster._lloyd import Run
-    from qed.cluster._passes import Space
+    from qed.cluster._passes import Coordinates
 
 
 class CentreModel(Clusterer, Transformer, sparse=True):
@@ -45,7 +45,7 @@ class CentreModel(Clusterer, Transformer, sparse=True):
         _require_squares(float(places.squares.max(initial=0.0)), scatter)
         return places, scatter
 
-    def _store(self, run: Run, places: Places | Space, scatter: Scatter) -> None:
+    def _store(self, run: Run, places: Places | Coordinates, scatter: Scatter) -> None:
         bound, rounding_error = scatter.least_inertia(self.n_clusters)
         self.cluster_centers_ = run.centres + places.origin
         # centres are stored in the coordinates of the rows, however far these are from zero
@@ -73,7 +73,7 @@ class CentreModel(Clusterer, Transformer, sparse=True):
     def _nearest(self, X: Any, s: Array | None = None) -> tuple[Array, float]:
         """Return the nearest centre of each row, and the weighted sum of squared distances."""
         origin = np.zeros(X.shape[1]) if is_sparse(X) else self.cluster_centers_.mean(axis=0)
-        step, found = look_once(X, origin, s, self.cluster_centers_ - origin, sums=False)
+        step, found = assign_once(X, origin, s, self.cluster_centers_ - origin, sums=False)
         return found.labels, step.inertia
 
     def predict(self, X: Any) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from qed.cluster._bound import MAX_EIGEN_SIDE, Scatter
-from qed.cluster._kernels import Places, look_once
+from qed.cluster._kernels import Places, assign_once
 from qed.cluster._lloyd import Run
 from qed.core._events import STOP
 from qed.core._memory import require_memory
@@ -62,7 +62,7 @@ def _moments(chunk: Chunk) -> Moments:
     return Moments.of(Chunk(chunk.X, None, chunk.s, chunk.origin))
 
 
-class Space(NamedTuple):
+class Coordinates(NamedTuple):
     """The coordinates of a run: where they begin, and how many rows and columns there are."""
 
     origin: Array
@@ -107,16 +107,16 @@ class Labelled:
 
 
 def _assigned(chunk: Chunk, centres: Array, origin: Array) -> Assigned:
-    return _look(chunk, centres, origin)[0]
+    return _assign(chunk, centres, origin)[0]
 
 
 def _labelled(chunk: Chunk, centres: Array, origin: Array) -> Labelled:
-    found, labels = _look(chunk, centres, origin)
+    found, labels = _assign(chunk, centres, origin)
     return Labelled(found, (labels.astype(np.min_scalar_type(len(centres))),))  # few bytes to send
 
 
-def _look(chunk: Chunk, centres: Array, origin: Array) -> tuple[Assigned, NDArray[np.int32]]:
-    step, found = look_once(chunk.X, origin, chunk.s, centres)
+def _assign(chunk: Chunk, centres: Array, origin: Array) -> tuple[Assigned, NDArray[np.int32]]:
+    step, found = assign_once(chunk.X, origin, chunk.s, centres)
     far = found.upper if chunk.s is None else np.where(chunk.s > 0, found.upper, -1.0)
     empty = int(np.count_nonzero(~(step.weights > 0)))  # as many rows as clusters that have none here
     order = np.argsort(-far, kind="stable")[:empty] if empty else np.zeros(0, np.intp)

@@ -164,24 +164,24 @@ def from_products(rows: Rows, spread: Array, search: Search, *, shift: float = 0
     flip = n < p
 
     def inner(Q: Array) -> Array:
-        return rows.forward(rows.back(Q)) if flip else rows.back(rows.forward(Q))
+        return rows.forward(rows.back(Q)) if flip else rows.around(Q)
 
     with one_blas_thread():
-        width = BLOCK if search.power is None else k + search.oversamples
+        width = rows.block if search.power is None else k + search.oversamples
         start = random_block(rng := search.rng(), min(n, p), width)
         tol = max(search.tol, CONVERGED) if search.power is None else None
         steps = max(100, 4 * min(n, p) // start.shape[1]) if search.power is None else search.power
         found = leading(inner, start, k, steps=steps, tol=tol, progress=search.progress)
         V = _carried(rows.back(found.vectors), k) if flip else _signed(found.vectors.T)
-        rounding_error = (product_rounding(n) + product_rounding(p)) * total + shift / unit
+        rounding_error = rows.rounding * total + shift / unit
 
         def outside(Q: Array) -> Array:
             """Multiply by the scatter outside of the directions, or by the products of rows without them."""
             if flip:
                 return rows.forward(_without(V, rows.back(Q)))
-            return _without(V, rows.back(rows.forward(_without(V, Q))))
+            return _without(V, rows.around(_without(V, Q)))
 
-        CV = rows.back(rows.forward(V.T))
+        CV = rows.around(np.ascontiguousarray(V.T))
         proved, proof = _proved_by_probes(V, CV, outside, (min(n, p), total, rounding_error), rng)
     return Components(V, unit * proved, unit * total, proof.times(unit), "krylov", found.outcome)
 
@@ -208,7 +208,7 @@ def _proved_by_probes(
     held = np.sum(V.T * CV, axis=0)
     residual = float(np.linalg.norm(CV - V.T * held)) + rounding_error
     rest = max(total - float(np.sum(held)), 0.0) + rounding_error
-    ceiling = ceiling_by_probes(outside, side, rng) + rounding_error
+    ceiling = ceiling_by_probes(outside, side, rng, enough=float(np.min(held)) / 2) + rounding_error
     slack = excess(held, residual, ceiling, rest) + k * rounding_error
     pairs = _Pairs(held, V.T, slack, k * rounding_error, slack + rounding_error, exact=False)
     return held, prove(V, held, CV, _bound(pairs, rounding_error, total, 1 - DOUBT))

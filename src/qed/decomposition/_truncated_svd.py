@@ -33,7 +33,7 @@ from qed.designs._range import fingerprint, require_range
 
 
 class TruncatedSVD(Transformer, sparse=True):
-    r"""The directions that hold most of the sum of squares of a table, about zero and not about its mean.
+    r"""Truncated singular value decomposition (SVD, latent semantic analysis): PCA without centring, for sparse tables.
 
     Also known as latent semantic analysis, of tables of word counts. Sparse tables stay sparse.
 
@@ -50,7 +50,8 @@ class TruncatedSVD(Transformer, sparse=True):
 
     Cost
     ----
-    O(nnz(X)) for each of some dozen blocks of vectors; O((n + p) k) beyond X. Of tables with at most 500 rows or columns all
+    O(nnz(X)) for each of some dozen blocks of vectors; O((n + p) k) beyond X. Sparse rows are read once for both products of a
+    block of eight vectors. Of tables with at most 500 rows or columns all
     singular values are found, from their products.
 
     Notes

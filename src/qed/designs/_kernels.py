@@ -50,6 +50,12 @@ def csr_adjoint(X: Any, shape: Shape, u: Matrix, **reading: bool) -> Matrix:
     return np.asarray(_native.csr_rmatmul(starts, indices, values, shape, strided(u), **reading))
 
 
+def csr_gram_product(X: Any, v: Matrix, offset: Matrix | None, s: Matrix | None, parts: int) -> tuple[Matrix, Matrix]:
+    """Return X' s (X v - offset), and the sums of s (X v - offset), of compressed rows in one pass."""
+    out, sums = _native.csr_gram_matmul(csr_arrays(X), X.shape, strided(v), offset, s, parts)
+    return np.asarray(out), np.asarray(sums)
+
+
 def csr_moments(X: Any, s: Matrix | None) -> tuple[float, Matrix, Matrix]:
     """Return weight, column sums and Gram matrix of a table compressed by rows."""
     weight, sums, products = _native.csr_moments(*csr_arrays(X), X.shape, np.empty((X.shape[0], 0)), s)

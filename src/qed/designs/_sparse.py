@@ -12,6 +12,9 @@ from qed.designs import _kernels
 from qed.designs._design import Adjoint, Compressed, Matrix, Vector, given_centre, operand, row_weights
 
 
+PARTS = 4  # of the rows in a product with the Gram matrix, each with a result of its own: for each eight vectors so many threads
+
+
 class Sparse:
     """A design over a SciPy CSR or CSC array or matrix, with int32 or int64 indices.
 
@@ -115,6 +118,17 @@ class Sparse:
         cross = np.multiply.outer(sums - 0.5 * weight * centre, centre)
         centred: Matrix = products - (cross + cross.T)
         return centred
+
+    def gram_product(self, v: Matrix, c: Vector | None = None, centre: Vector | None = None) -> Matrix:
+        """Return the weighted Gram matrix of the columns times v, without forming it: compressed rows are read once."""
+        n, p = self.shape
+        centre = _centre(centre, p)
+        if self._X.format != "csr":
+            scores = self.product(v, centre)
+            return self.adjoint_product(scores if c is None else c[:, np.newaxis] * scores, centre)
+        offset = None if centre is None else centre @ v
+        product, sums = _kernels.csr_gram_product(self._X, v, offset, None if c is None else row_weights(c, n), PARTS)
+        return product if centre is None else product - np.multiply.outer(centre, sums)
 
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the lengths of the (weighted, centred) columns."""

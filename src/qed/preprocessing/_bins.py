@@ -31,7 +31,7 @@ from qed.preprocessing._sparse import compressed_ones
 
 
 class KBinsDiscretizer(Transformer, chunks=True, keeps_dtype=True):
-    r"""Each column cut into bins.
+    r"""Discretisation of columns into bins.
 
     Objective
     ---------

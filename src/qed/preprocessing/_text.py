@@ -247,7 +247,7 @@ def _letters_in_words(text: str, low: int, high: int) -> list[str]:
 
 
 class CountVectorizer(TextReader, keeps_dtype=False):
-    r"""How often each word occurs in each text.
+    r"""Bag of words: how often each word occurs in each text.
 
     Objective
     ---------

@@ -12,7 +12,7 @@ Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 
 
 class ExtraTreeClassifier(DecisionTreeClassifier):
-    r"""A decision tree whose thresholds are drawn: of a few columns, each cut at random, the best cut is taken.
+    r"""Extremely randomised classification tree: each split is the best of a few random thresholds.
 
     Objective
     ---------
@@ -53,7 +53,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 
 
 class ExtraTreeRegressor(DecisionTreeRegressor):
-    r"""A regression tree whose thresholds are drawn: of the columns, each cut at random, the best cut is taken.
+    r"""Extremely randomised regression tree: each split is the best of random thresholds.
 
     Objective
     ---------

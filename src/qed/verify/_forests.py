@@ -21,11 +21,11 @@ from qed.verify._forest_nodes import (
     levels_of,
     nodes_of,
     number_of_rows,
-    refuse,
 )
-from qed.verify._forest_splits import BINS, BUDGET, Bag, Grown, Looked, bins_of, check_splits, ranks_of
+from qed.verify._forest_splits import BINS, BUDGET, Bag, ComparedSplits, Grown, bins_of, check_splits, ranks_of
 from qed.verify._label_weights import class_factors
 from qed.verify._quantiles import off_medians
+from qed.verify._refusals import refuse
 from qed.verify._rows import read_data
 from qed.verify._seeds import mixed, rows_with_replacement, stream
 from qed.verify._verdict import Verdict
@@ -84,7 +84,7 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     ranks = None
     if not model._is_random:  # noqa: SLF001
         ranks = ranks_of(rows.X, bins_of(rows.X, rows.share if rows.weighted else None, BINS))
-    budget, looked = BUDGET / len(trees.sizes), Looked()
+    budget, looked = BUDGET / len(trees.sizes), ComparedSplits()
     for number in range(len(trees.sizes)):
         held = nodes_of(model, trees, number)
         tree = rows.nodes(held)
@@ -170,7 +170,7 @@ def _weights(model: Any, rows: _Rows, times: Array) -> Array:
 
 def _check_tree(
     model: Any, number: int, tree: Nodes, rows: _Rows, bag: Array, weight: Array, ranks: Any, budget: float
-) -> Looked:
+) -> ComparedSplits:
     X, target, s = rows.X[bag], rows.sample.target[bag], weight[bag]
     n_nodes = len(tree.feature)
     count, held = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes)

@@ -35,6 +35,11 @@ void sparse_multiply(const SparseRows& x, const Matrix& w, const double* b, void
 /// out = xᵀ u, row-major doubles.
 void sparse_multiply_transposed(const SparseRows& x, const Matrix& u, double* out);
 
+/// out = xᵀ s (x v - offset) and sums = Σ s (x v - offset), row-major doubles: one pass over the entries for both products.
+/// Rows are cut into `parts`, each with a result of its own, added up in order. `offset` and `s` may be null; the reading is plain.
+void sparse_gram_multiply(const SparseRows& x, const Matrix& v, const double* offset, const double* s, Index parts,
+                          double* out, double* sums);
+
 /// Moments about zero of the rows z = [x | y]: Σ s, Σ s z, Σ s z zᵀ.
 struct SparseMomentsOut {
     double* weight;
