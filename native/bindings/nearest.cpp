@@ -67,7 +67,7 @@ void require_bounds(const Written<std::int32_t>& labels, const Written<double>& 
     }
 }
 
-nb::tuple assigned(const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s,
+nb::tuple assigned(const nb::object& X, const MaybeArray& shift, const MaybeArray& squares, const MaybeArray& s,
                    const std::tuple<Array, Array>& given, const Array& starts,
                    const std::tuple<Array, Array, Array, double>& motion, Written<std::int32_t> labels,
                    Written<double> upper, Written<double> lower, bool is_first, bool sums) {
@@ -85,6 +85,8 @@ nb::tuple assigned(const nb::object& X, const MaybeArray& shift, const Array& sq
     in.reach = vector(std::get<2>(motion), "reach", k);
     in.slack = std::get<3>(motion);
     in.is_first = is_first;
+    require(in.squares != nullptr || (is_first && in.groups == 1 && !x.is_sparse),
+            "only dense rows that are looked at once, with centres of one group, do without squares");
     require_bounds(labels, upper, lower, n, in.groups, k, is_first);
     Fresh<double> total({sums ? k : 0, x.columns()});
     Fresh<double> weights({sums ? k : 0});
@@ -190,10 +192,10 @@ void bind_nearest(nb::module_& module) {
                nb::sig("def row_squares(X: Rows, shift: Vector | None) -> Vector"),
                R"doc(Return the squared lengths of rows, less a shift; compressed rows are not shifted.)doc");
     module.def(
-        "assign_nearest", &assigned, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("centres"),
-        arg("starts"), arg("motion"), arg("labels").noconvert(), arg("upper").noconvert(), arg("lower").noconvert(),
-        arg("is_first"), arg("sums"),
-        nb::sig("def assign_nearest(X: Rows, shift: Vector | None, squares: Vector, s: Vector | None, centres: "
+        "assign_nearest", &assigned, arg("X"), arg("shift").none(), arg("squares").none(), arg("s").none(),
+        arg("centres"), arg("starts"), arg("motion"), arg("labels").noconvert(), arg("upper").noconvert(),
+        arg("lower").noconvert(), arg("is_first"), arg("sums"),
+        nb::sig("def assign_nearest(X: Rows, shift: Vector | None, squares: Vector | None, s: Vector | None, centres: "
                 "tuple[Vector, Vector], starts: NDArray[np.int64], motion: tuple[Vector, Vector, Vector, float], "
                 "labels: NDArray[np.int32], upper: Vector, lower: Vector, is_first: bool, sums: bool) -> tuple[Vector, "
                 "Vector, float, int, int]"),
@@ -201,7 +203,8 @@ void bind_nearest(nb::module_& module) {
 
 ``centres`` come with half their squared lengths, in groups that begin at ``starts``; ``motion`` is how far centres and
 groups moved, half the distance of each to the nearest other one, and the rounding of a squared distance. Returns changes
-of the sums and weights of clusters, the inertia (of a first pass), rows that changed, and distances that were computed.)doc");
+of the sums and weights of clusters, the inertia (of a first pass), rows that changed, and distances that were computed.
+Without squares no later pass follows: the upper bounds are the distances, and there are no lower ones.)doc");
     module.def("run_lloyd", &run_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("starts"),
                arg("goal"), arg("labels").noconvert(), arg("upper").noconvert(), arg("lower").noconvert(), arg("state"),
                arg("is_first"), arg("is_pending"),

@@ -10,8 +10,9 @@ import scipy.sparse
 from sklearn import cluster as theirs
 
 import qed
-from qed.cluster import KMeans
+from qed.cluster import KMeans, _kernels
 from qed.core._persistence import dumps, loads
+from qed.data import ArraySource
 from qed.decomposition import PCA
 from qed.preprocessing import StandardScaler
 
@@ -325,3 +326,31 @@ def test_names_and_files():
     again.labels_ = again.labels_ + 1
     with pytest.raises(qed.ModelFileError, match="labels_"):
         loads(dumps(again))
+
+
+def test_sparse_rows_of_a_source_are_clustered_as_in_memory():
+    rng = np.random.default_rng(4)
+    dense = np.where(rng.random((600, 5)) < 0.4, rng.normal(size=(600, 5)), 0.0)
+    dense[::3, 0] += 3.0
+    table = scipy.sparse.csr_array(dense)
+    rows = ArraySource(table, chunk_rows=130)
+    model, whole = (KMeans(3, random_state=1).fit(X) for X in (rows, table))
+    np.testing.assert_allclose(model.cluster_centers_, whole.cluster_centers_, atol=1e-10)
+    np.testing.assert_array_equal(model.labels_, whole.labels_)
+    assert qed.verify(model, rows).holds
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_assigned_once_are_assigned_as_with_bounds(dtype):
+    rng = np.random.default_rng(5)
+    for n, p, k in [(1, 1, 1), (700, 50, 8), (145, 3, 20)]:
+        X, centres, origin = rng.normal(size=(n, p)).astype(dtype), rng.normal(size=(k, p)), rng.normal(size=p)
+        bounds = _kernels.Bounds.empty(n, np.array([0, k]))
+        step = _kernels.Places.of(X, origin, None).step(centres, bounds)
+        for table in (X, np.asfortranarray(X)):
+            once, found = _kernels.assign_once(table, origin, None, centres)
+            np.testing.assert_array_equal(found.labels, bounds.labels)
+            np.testing.assert_array_equal(once.sums, step.sums)
+            assert once.inertia == step.inertia
+            exact = np.linalg.norm(X.astype(np.float64) - origin - centres[found.labels], axis=1)
+            np.testing.assert_allclose(found.upper, exact, rtol=1e-12)

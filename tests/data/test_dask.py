@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -287,7 +288,7 @@ def test_wrong_dask_collections(client):
 
 
 def kept_parts(runs):
-    return [part for part, held in runs._held.items() if held.chunks is not None]
+    return runs._held.kept()
 
 
 def test_files_that_are_read_again_are_kept_by_the_workers(client, tmp_path):
@@ -306,9 +307,39 @@ def test_files_that_are_read_again_are_kept_by_the_workers(client, tmp_path):
     assert not runs._held
 
 
+def first_value(chunk):
+    return float(chunk.X[0, 0])
+
+
+def test_parts_of_a_fit_of_several_passes_are_kept_from_the_first_one(client, tmp_path):
+    source = scan(write(tmp_path, frames([100, 210])), target="y", batch_rows=40)
+    here, first = fold(source, Moments.of, "serial"), [first_value(chunk) for chunk in source.chunks()]
+    with qed.executor(client) as runs:
+        runs.expect_passes(source.parts())
+        assert fold(source, Moments.of) == here
+        assert len(kept_parts(runs)) == len(source.parts())
+        blocks = runs._held.blocks()
+        assert 2 <= len(blocks) < len(source.parts())  # several parts are read, and computed with, by a task
+        for path in tmp_path.iterdir():
+            path.unlink()
+        assert fold(source, Moments.of) == here
+        assert list(source.each(first_value)) == first
+
+
+def test_blocks_go_with_their_source(client, tmp_path):
+    with qed.executor(client) as runs:
+        source = scan(write(tmp_path, frames([100, 210])), target="y", batch_rows=40)
+        runs.expect_passes(source.parts())
+        fold(source, Moments.of)
+        assert runs._held
+        del source
+        gc.collect()
+        assert not runs._held
+
+
 def test_workers_keep_no_more_than_they_may(client, tmp_path, monkeypatch):
     source = scan(write(tmp_path, frames([100, 210])), target="y", batch_rows=40)
-    monkeypatch.setattr("qed.data.executors._dask.HELD_BYTES", source.parts()[0].nbytes)
+    monkeypatch.setattr("qed.data.executors._held.HELD_BYTES", source.parts()[0].nbytes)
     with qed.executor(client) as runs:
         first, second = fold(source, Moments.of), fold(source, Moments.of)
         kept = kept_parts(runs)

@@ -84,6 +84,29 @@ def test_a_worker_killed_in_the_middle_changes_nothing(name):
     client.wait_for_workers(2, timeout=60)
 
 
+@pytest.mark.parametrize("name", ["logistic", "k-means"])
+def test_a_worker_that_kept_files_may_die(name, tmp_path):
+    client = two_workers()
+    for start in range(0, N, 300):
+        TABLE[start : start + 300].to_parquet(tmp_path / f"{start:04}.parquet", row_group_size=100)
+    rows = qed.scan(str(tmp_path / "*.parquet"), target="y", batch_rows=100)
+    make, attribute = MODELS[name]
+    whole, model = make().fit(rows), make()
+    killed = []
+
+    def kill(event):
+        if event.kind == "step" and event.source == type(model).__name__ and not killed:
+            assert runs._held.kept()
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with qed.executor(client) as runs, listen(kill):
+        model.fit(rows)
+    assert killed
+    np.testing.assert_array_equal(getattr(model, attribute), getattr(whole, attribute))
+    client.wait_for_workers(2, timeout=600)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_without_a_scheduler_the_model_so_far_is_left(name):
     make, attribute = MODELS[name]

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qed
+from qed.core import clone
 from qed.core._errors import CertificateError, InvalidData, InvalidParameter
 from qed.data import _resident
 from qed.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, _boost_source
@@ -197,9 +198,39 @@ def test_wrong_input_is_named():
     frame.loc[3, "y"] = np.nan
     with pytest.raises(InvalidData, match=r"NaN|no value"):
         HistGradientBoostingRegressor(max_iter=2).fit(source("y", frame=frame))
-    model = HistGradientBoostingRegressor(max_iter=2, warm_start=True, random_state=0).fit(FRAME[NAMES], FRAME["y"])
-    with pytest.raises(InvalidParameter, match="warm_start"):
-        model.set_params(max_iter=4).fit(source("y"))
+    model = HistGradientBoostingRegressor(max_iter=3, warm_start=True, random_state=0).fit(source("y"))
+    with pytest.raises(InvalidParameter, match="max_iter=2 must be larger than or equal to n_iter_=3"):
+        model.set_params(max_iter=2).fit(source("y"))
+
+
+@pytest.mark.parametrize("name", ["squares", "early stopping", "medians", "weights", "categories", "three labels"])
+@pytest.mark.parametrize("where", ["memory", "source"])
+def test_a_fit_goes_on_from_an_earlier_one(name, where):
+    kind, target, weight = MODELS[name]
+    rows = source(target, weight=weight)
+    begun, whole = clone(kind), clone(kind).set_params(max_iter=7, random_state=0).fit(rows)
+    begun.set_params(max_iter=4, random_state=0, warm_start=True)
+    if where == "memory":
+        begun.fit(FRAME[NAMES], FRAME[target], sample_weight=None if weight is None else FRAME[weight])
+    else:
+        begun.fit(rows)
+    assert begun.n_iter_ == 4
+    begun.set_params(max_iter=7).fit(rows)
+    assert_same_trees(begun, whole)
+    assert qed.verify(begun, rows).holds
+
+
+def test_an_earlier_fit_goes_on_when_states_are_lost():
+    rows = source("label")
+    plain, lost = (
+        HistGradientBoostingClassifier(max_iter=3, random_state=0, warm_start=True, early_stopping=True).fit(rows)
+        for _ in range(2)
+    )
+    plain.set_params(max_iter=5).fit(rows)
+    with qed.executor(Forgetful()):
+        lost.set_params(max_iter=5).fit(rows)
+    np.testing.assert_array_equal(plain.trees_.value, lost.trees_.value)
+    np.testing.assert_array_equal(plain.certificate_.losses, lost.certificate_.losses)
 
 
 def test_arrays_of_a_file_keep_what_is_written(tmp_path):

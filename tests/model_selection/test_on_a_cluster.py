@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from clusters import two_workers
@@ -29,6 +32,27 @@ def test_a_search_finds_the_same_table():
         assert other.best_params_ == here.best_params_
         np.testing.assert_array_equal(other.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
     assert qed.verify(there, X, y).holds
+
+
+def test_a_worker_killed_during_a_search_changes_nothing(tmp_path):
+    client, marker, here_id = two_workers(), str(tmp_path / "died"), os.getpid()
+
+    def score(model, rows, labels):
+        try:
+            if os.getpid() != here_id:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                os.kill(os.getpid(), signal.SIGKILL)
+        except FileExistsError:
+            pass
+        return model.score(rows, labels)
+
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3]}, cv=3, scoring=score)
+    with qed.executor(client):
+        there = qed.clone(search).fit(X, y)
+    assert (tmp_path / "died").exists()
+    here = qed.clone(search).fit(X, y)
+    np.testing.assert_array_equal(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    client.wait_for_workers(2, timeout=600)
 
 
 def test_folds_are_judged_by_the_workers():

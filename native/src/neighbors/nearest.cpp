@@ -130,13 +130,19 @@ class Block {
         double upper[kRowsTogether];
         for (Index r = 0; r < count; ++r) {
             numbers[r] = in_.list.rows == nullptr ? places[r] : in_.list.rows[places[r]];
-            squares[r] = in_.squares[numbers[r]];
+            squares[r] = in_.squares == nullptr ? 0.0 : in_.squares[numbers[r]];
         }
         centres_.multiply(numbers, count, scratch_.get(), products_.get());
         const Least least{least_.get(), least_.get() + in_.groups * kRowsTogether,
                           least_.get() + 2 * in_.groups * kRowsTogether};
         least_of_groups(products_.get(), in_, count, least);
         counts_[1] += static_cast<double>(count * centres_.k());
+        if (in_.squares == nullptr) {
+            for (Index r = 0; r < count; ++r) {
+                settle(places[r], numbers[r], static_cast<std::int32_t>(least.place[r]), 0.0);
+            }
+            return;
+        }
         std::copy_n(least.first, count, upper);
         for (Index g = 1; g < in_.groups; ++g) {
             for (Index r = 0; r < count; ++r) {
@@ -182,7 +188,11 @@ class Block {
         const double weight = in_.s == nullptr ? 1.0 : in_.s[row];
         centres_.read(row, own_row());
         if (in_.is_first) {  // by differences, which do not cancel
-            counts_[2] += weight * centres_.distance(row, own_row(), label, square);
+            const double away = centres_.distance(row, own_row(), label, square);
+            counts_[2] += weight * away;
+            if (in_.squares == nullptr) {
+                state_.upper[at] = std::sqrt(away);
+            }
         }
         if (sums_ != nullptr) {
             const Index p = in_.x.columns();

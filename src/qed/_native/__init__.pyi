@@ -192,7 +192,7 @@ def arrange_rows(X: Matrix, tree: bool) -> tuple[Matrix, NDArray[np.int64], Matr
 def assign_nearest(
     X: Rows,
     shift: Vector | None,
-    squares: Vector,
+    squares: Vector | None,
     s: Vector | None,
     centres: tuple[Vector, Vector],
     starts: NDArray[np.int64],
@@ -209,6 +209,7 @@ def assign_nearest(
     ``centres`` come with half their squared lengths, in groups that begin at ``starts``; ``motion`` is how far centres and
     groups moved, half the distance of each to the nearest other one, and the rounding of a squared distance. Returns changes
     of the sums and weights of clusters, the inertia (of a first pass), rows that changed, and distances that were computed.
+    Without squares no later pass follows: the upper bounds are the distances, and there are no lower ones.
     """
 
 def bin_chunk(

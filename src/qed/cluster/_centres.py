@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.certificates import ClustersCertificate
 from qed.cluster._bound import Scatter
-from qed.cluster._kernels import Bounds, Places
+from qed.cluster._kernels import Places, assign_once
 from qed.core import Array, Clusterer, FitData, InvalidData, Transformer
 from qed.core._tables import is_sparse
 from qed.core._targets import weights
@@ -72,12 +72,9 @@ class CentreModel(Clusterer, Transformer, sparse=True):
 
     def _nearest(self, X: Any, s: Array | None = None) -> tuple[Array, float]:
         """Return the nearest centre of each row, and the weighted sum of squared distances."""
-        origin = self.cluster_centers_.mean(axis=0)
-        places = Places.of(X, origin, s)
-        k = len(self.cluster_centers_)
-        bounds = Bounds.empty(X.shape[0], np.array([0, k], np.int64))
-        step = places.step(self.cluster_centers_ - places.origin, bounds, sums=False)
-        return bounds.labels, step.inertia
+        origin = np.zeros(X.shape[1]) if is_sparse(X) else self.cluster_centers_.mean(axis=0)
+        step, found = assign_once(X, origin, s, self.cluster_centers_ - origin, sums=False)
+        return found.labels, step.inertia
 
     def predict(self, X: Any) -> Array:
         """Return the nearest centre of rows.

@@ -60,6 +60,24 @@ class State:
         return cls(np.array(centres, order="C"), np.zeros(centres.shape), np.zeros(k), np.zeros(k), np.zeros(groups))
 
 
+def assign_once(X: Any, origin: Array, s: Array | None, centres: Array, *, sums: bool = True) -> tuple[Step, Bounds]:
+    """Assign rows to the nearest centres, in coordinates about the origin (about zero for compressed rows), with no later pass.
+
+    The upper bounds are the distances themselves; for compressed rows with a little rounding.
+    """
+    bounds = Bounds.empty(X.shape[0], np.array([0, len(centres)], np.int64))
+    if is_sparse(X):
+        return Places.of(X, origin, s).step(centres, bounds, sums=sums), bounds
+    weights = None if s is None else np.ascontiguousarray(s)
+    c, still = plain(centres), np.zeros(len(centres))
+    around = (c, 0.5 * np.sum(c * c, axis=1))
+    motion, known = (still, np.zeros(1), still, 0.0), (bounds.labels, bounds.upper, bounds.lower)
+    found = _native.assign_nearest(
+        strided(X), plain(origin), None, weights, around, bounds.starts, motion, *known, True, sums
+    )
+    return Step(*found), bounds
+
+
 OUT_OF_BATCHES, RESTED, POOR = 0, 1, 2  # how batches end
 
 

@@ -120,24 +120,24 @@ class KMeans(CentreModel, chunks=True):
         """Find centres of rows that come in chunks."""
         from qed.cluster import _passes  # noqa: PLC0415  (most rows are in memory)
 
-        scatter = _passes.FoldedScatter(source, type(self).__name__)
+        rng = generator(self.random_state)
+        scatter, X, places = _passes.read_first(source, rng, type(self).__name__)
         if scatter.rows < self.n_clusters:
             raise InvalidData(
                 f"n_samples={scatter.rows} should be >= n_clusters={self.n_clusters}. Ask for fewer clusters."
             )
-        mean, rng = scatter.seen.mean, generator(self.random_state)
-        X, places = _passes.sampled(source, mean, rng)
-        tol = self.tol * scatter.total / scatter.seen.weight / len(mean)
+        origin = places.origin
+        tol = self.tol * scatter.total / scatter.seen.weight / len(origin)
         best: Run | None = None
         with Progress(type(self).__name__, verbose=self.verbose) as progress:
             for _ in range(starts(self.init, self.n_init, 10)):
                 centres = starting_centres(self.init, X, places, self.n_clusters, rng)
-                run = _passes.lloyd_by_passes(source, mean, centres, most=self.max_iter, tol=tol, progress=progress)
+                run = _passes.lloyd_by_passes(source, origin, centres, most=self.max_iter, tol=tol, progress=progress)
                 best = run if best is None or run.inertia < best.inertia else best
                 if run.outcome in ("stopped", "interrupted"):
                     break
         assert best is not None  # noqa: S101  (at least one start)
-        self._store(best, _passes.Coordinates(mean, (scatter.rows, len(mean))), scatter)
+        self._store(best, _passes.Coordinates(origin, (scatter.rows, len(origin))), scatter)
         if run.outcome == "interrupted":
             raise KeyboardInterrupt
         return self

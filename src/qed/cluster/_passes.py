@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from qed.cluster._bound import MAX_EIGEN_SIDE, Scatter
-from qed.cluster._kernels import Bounds, Places
+from qed.cluster._kernels import Places, assign_once
 from qed.cluster._lloyd import Run
 from qed.core._events import STOP
 from qed.core._memory import require_memory
 from qed.data import Chunk, Moments, fold
-from qed.data._selected import count_rows, gathered
+from qed.data._fold import expect_passes
+from qed.data._selected import count_rows, fold_and_gather
 from qed.designs._range import fingerprint_of, require_range
 
 if TYPE_CHECKING:
@@ -39,14 +40,22 @@ SAMPLE = (
 class FoldedScatter(Scatter):
     """The spread of rows that come in chunks, from their moments."""
 
-    def __init__(self, source: Source, name: str) -> None:
-        p = source.schema.n_features
-        require_memory(48 * p * p, f"The {p} x {p} matrix of products of columns", "Choose fewer columns.")
-        moments = fold(source, _moments, name=name)
+    def __init__(self, moments: Moments) -> None:
         self.rows, self.seen = moments.rows, fingerprint_of(moments)
-        self.matrix = moments.XX if p <= MAX_EIGEN_SIDE else None
+        self.matrix = moments.XX if moments.n_features <= MAX_EIGEN_SIDE else None
         self.rounding_error = moments.rounding * float(np.sum(moments.peak))
-        require_range(source, self.seen)
+
+
+def read_first(source: Source, rng: Generator, name: str) -> tuple[FoldedScatter, Any, Places]:
+    """Return, in one pass, the spread of the rows, and a sample to choose a start from, as a table and about the mean."""
+    n, p = count_rows(source), source.schema.n_features
+    require_memory(48 * p * p, f"The {p} x {p} matrix of products of columns", "Choose fewer columns.")
+    expect_passes(source)
+    index = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
+    moments, X, s = fold_and_gather(source, _moments, index, name=name)
+    scatter = FoldedScatter(moments)
+    require_range(source, scatter.seen)
+    return scatter, X, Places.of(X, scatter.seen.mean, s)
 
 
 def _moments(chunk: Chunk) -> Moments:
@@ -58,13 +67,6 @@ class Coordinates(NamedTuple):
 
     origin: Array
     shape: tuple[int, int]
-
-
-def sampled(source: Source, mean: Array, rng: Generator) -> tuple[Any, Places]:
-    """Return rows to choose starting centres from, as a table and about the mean."""
-    n = count_rows(source)
-    X, s = gathered(source, np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False)))
-    return X, Places.of(X, mean, s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +116,13 @@ def _labelled(chunk: Chunk, centres: Array, origin: Array) -> Labelled:
 
 
 def _assign(chunk: Chunk, centres: Array, origin: Array) -> tuple[Assigned, NDArray[np.int32]]:
-    places = Places.of(chunk.X, origin, chunk.s)
-    bounds = Bounds.empty(chunk.n_rows, np.array([0, len(centres)], np.int64))
-    step = places.step(centres, bounds)
-    far = bounds.upper if chunk.s is None else np.where(chunk.s > 0, bounds.upper, -1.0)
+    step, found = assign_once(chunk.X, origin, chunk.s, centres)
+    far = found.upper if chunk.s is None else np.where(chunk.s > 0, found.upper, -1.0)
     empty = int(np.count_nonzero(~(step.weights > 0)))  # as many rows as clusters that have none here
     order = np.argsort(-far, kind="stable")[:empty] if empty else np.zeros(0, np.intp)
-    rows = np.array([places.row(int(i)) for i in order]).reshape(len(order), len(origin))
-    return Assigned(step.sums, step.weights, step.inertia, step.evaluated, far[order], rows), bounds.labels
+    some = chunk.X[order]
+    rows = some.astype(np.float64) - origin if isinstance(some, np.ndarray) else some.toarray()
+    return Assigned(step.sums, step.weights, step.inertia, step.evaluated, far[order], rows), found.labels
 
 
 def lloyd_by_passes(source: Source, origin: Array, centres: Array, *, most: int, tol: float, progress: Progress) -> Run:

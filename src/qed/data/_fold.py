@@ -145,6 +145,13 @@ def fold(
     return total
 
 
+def expect_passes(source: Source) -> None:
+    """Say that a source will be read several times, so that workers of a cluster may keep what the first pass reads."""
+    runs = chosen_executor(in_memory=source.in_memory)
+    if isinstance(runs, Remote):
+        runs.expect_passes(source.parts())
+
+
 class Tally(Generic[S]):
     """What was merged so far: chunks into their part, and whole parts in order.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidParameter
+from qed.core import InvalidData
 from qed.data._finite import raise_not_finite
 from qed.data._parts import paired_parts
 from qed.data._resident import ArrayFile, Residents
@@ -94,6 +94,12 @@ class AddTrees(NamedTuple):
     trees: list[TreeEnsemble]
 
 
+class AddEarlier(NamedTuple):
+    """Add the trees of an earlier fit from this one on, one for each class, to the scores."""
+
+    first: int
+
+
 # -- answers -------------------------------------------------------------------------------------------------------
 
 
@@ -149,12 +155,29 @@ class Binning(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What comes beside the rows: the loss, its number of scores, and whether there are weights and counts."""
+    """What comes beside the rows: the loss, its number of scores, whether there are weights and counts, and earlier trees."""
 
     loss: BoostLoss
     k: int
     weighted: bool
     counted: bool
+    earlier: TreeEnsemble | None = None  # of the fit that this one goes on from
+
+    @property
+    def n_earlier(self) -> int:
+        """How many earlier trees there are."""
+        return 0 if self.earlier is None else len(self.earlier)
+
+    def note_leaves(self, X: Array, leaves: Array) -> None:
+        """Write the leaves of earlier trees that rows are in, while their values are at hand."""
+        if self.earlier is not None and len(X):
+            leaves[:] = _kernels.leaves_of(self.earlier.packed, X)
+
+    def add_earlier(self, first: int, held: dict[str, Array]) -> None:
+        """Add the earlier trees from ``first`` on, one for each class, to the scores."""
+        assert self.earlier is not None  # noqa: S101  (else nobody asks)
+        leaves = held["leaves"].reshape(-1, self.n_earlier)[:, first : first + self.k]
+        held["scores"].reshape(-1, self.k)[:] += self.earlier.numbers[leaves, 0]
 
 
 class PairedRows:
@@ -191,6 +214,7 @@ class BinnedPart:
             "order": ((2 * n,), np.uint32),
             **dict.fromkeys(("scores", "slope", "curvature"), ((n * k,), np.float64)),
             "y": ((n,), np.float64),
+            "leaves": ((n * targets.n_earlier,), np.uint32),
         }
         arrays.update({"s": ((n,), np.float64)} if targets.weighted else {})
         arrays.update({"counts": ((n,), np.uint32)} if targets.counted else {})
@@ -204,6 +228,7 @@ class BinnedPart:
                 bins = (held["by_column"], held["by_row"])
                 _kernels.bin_chunk(X, binning.cuts, binning.ends, bins, first, (self.extremes.low, self.extremes.high))
                 rows = slice(first, first + chunk.n_rows)
+                targets.note_leaves(X, held["leaves"].reshape(n, targets.n_earlier)[rows])
                 y: Any = chunk.y
                 held["y"][rows] = y[:, 0]
                 if targets.counted:
@@ -224,6 +249,8 @@ class BinnedPart:
         if isinstance(command, Begin):
             held["scores"].reshape(-1, self.targets.k)[:] = command.baseline
             return self.extremes
+        if isinstance(command, AddEarlier):
+            return self.targets.add_earlier(command.first, held)
         if isinstance(command, Look):
             return self._loss_summary(held)
         if isinstance(command, ListLeaves):
@@ -280,14 +307,16 @@ class HeldPart:
     def __init__(self, part: Part, folder: Path, p: int, targets: Targets) -> None:
         n, k = part.n_rows, targets.k
         shapes = {"X": (n, p), "y": (n,), "s": (n,), "scores": (n, k)}
+        arrays: dict[str, tuple[tuple[int, ...], Any]] = {name: (shape, np.float64) for name, shape in shapes.items()}
         self.targets = targets
-        self.file = ArrayFile(folder, {name: (shape, np.float64) for name, shape in shapes.items()})
+        self.file = ArrayFile(folder, {**arrays, "leaves": ((n, targets.n_earlier), np.uint32)})
         with self.file.mapped() as held:
             first = 0
             for chunk in part.chunks():
                 rows = slice(first, first + chunk.n_rows)
                 y: Any = chunk.y
                 held["X"][rows], held["y"][rows] = _dense(chunk), y[:, 0]
+                targets.note_leaves(held["X"][rows], held["leaves"][rows])
                 held["s"][rows] = 1.0 if chunk.s is None else chunk.s
                 first = rows.stop
 
@@ -298,6 +327,8 @@ class HeldPart:
             for command in message:
                 if isinstance(command, Begin):
                     held["scores"][:] = command.baseline
+                elif isinstance(command, AddEarlier):
+                    self.targets.add_earlier(command.first, held)
                 elif isinstance(command, AddTrees):
                     for c, tree in enumerate(command.trees if len(held["X"]) else ()):
                         held["scores"][:, c] += tree.add_up(held["X"], tree.numbers)[:, 0]
@@ -326,10 +357,12 @@ def cuts_between(data: BoostData, max_bins: int, by_category: Array | None, seed
 class SourceScores:
     """Rows of a source that trees learn from, each part with its scores; the source of histograms for what grows a tree."""
 
-    def __init__(self, data: BoostData, loss: BoostLoss, k: int, binning: Binning) -> None:
+    def __init__(
+        self, data: BoostData, loss: BoostLoss, k: int, binning: Binning, earlier: TreeEnsemble | None
+    ) -> None:
         self.n_rows, self.s, self.loss, self.binning = len(data.y), data.s, loss, binning
         self._counted, self._n_targets = data.counts is not None, k
-        targets = Targets(loss, k, not bool((data.s == 1).all()), self._counted)
+        targets = Targets(loss, k, not bool((data.s == 1).all()), self._counted, earlier)
         build = partial(BinnedPart, binning=binning, targets=targets)
         self._parts: Residents[Any] = Residents(PairedRows(data, targets), build)  # type: ignore[arg-type]
         self._waiting: list[Any] = []  # commands that go along with the next one that wants an answer
@@ -349,9 +382,11 @@ class SourceScores:
     def add(self, trees: list[TreeEnsemble]) -> None:
         """Add nothing: trees that grew on these rows have been added, leaf by leaf."""
 
-    def go_through(self, trees: TreeEnsemble) -> Iterator[None]:  # noqa: ARG002
-        """Refuse: earlier trees ask about values, and parts keep bins."""
-        raise InvalidParameter("warm_start goes on from earlier trees with rows in memory only. Set warm_start=False.")
+    def go_through(self, trees: TreeEnsemble) -> Iterator[None]:
+        """Add the trees of earlier rounds, round after round; parts know the leaves of their rows since these were binned."""
+        for first in range(0, len(trees), self._n_targets):
+            self._waiting.append(AddEarlier(first))
+            yield
 
     def grow(self, c: int, rule: _kernels.BoostRule, limits: _kernels.BoostLimits) -> _kernels.BoostedTree:
         """Grow the tree of a class; its leaves have their values by then, but no row has been told."""
@@ -420,9 +455,9 @@ def _columns_of(found: Extremes, binning: Binning) -> list[tuple[Array, Array]]:
 class HeldScores:
     """Rows of a source that early stopping looks at."""
 
-    def __init__(self, data: BoostData, loss: BoostLoss, k: int) -> None:
-        self.n_rows = len(data.y)
-        targets = Targets(loss, k, not bool((data.s == 1).all()), counted=False)
+    def __init__(self, data: BoostData, loss: BoostLoss, k: int, earlier: TreeEnsemble | None) -> None:
+        self.n_rows, self._n_targets = len(data.y), k
+        targets = Targets(loss, k, not bool((data.s == 1).all()), counted=False, earlier=earlier)
         build = partial(HeldPart, p=data.X.schema.n_features, targets=targets)
         rows = PairedRows(data._replace(counts=None), targets)
         self._parts: Residents[Any] = Residents(rows, build)  # type: ignore[arg-type]
@@ -442,9 +477,11 @@ class HeldScores:
         """Add the trees of a round."""
         self._waiting.append(AddTrees(trees))
 
-    def go_through(self, trees: TreeEnsemble) -> Iterator[None]:  # noqa: ARG002
-        """Refuse, as rows that trees learn from do."""
-        raise InvalidParameter("warm_start goes on from earlier trees with rows in memory only. Set warm_start=False.")
+    def go_through(self, trees: TreeEnsemble) -> Iterator[None]:
+        """Add the trees of earlier rounds, round after round."""
+        for first in range(0, len(trees), self._n_targets):
+            self._waiting.append(AddEarlier(first))
+            yield
 
     def close(self) -> None:
         """Delete what parts keep."""

@@ -104,11 +104,16 @@ class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
         stops = _stops(self, n_rows)
         rows, judge, warm = self._start(data, k, held, warm=warm, stops=stops)
         with ExitStack() as stack:
-            steps = (_FoldedSteps if is_source(rows.X) else _HistSteps)(self, rows, limits, loss, k)
+            earlier = self.trees_ if warm else None
+            steps: Any
+            if is_source(rows.X):
+                steps = _FoldedSteps(self, rows, limits, loss, k, earlier)
+            else:
+                steps = _HistSteps(self, rows, limits, loss, k)
             stack.callback(steps.close)
             judged: Any = None
             if judge is not None and is_source(judge.X):
-                judged = HeldScores(judge, loss, k)
+                judged = HeldScores(judge, loss, k, earlier)
                 stack.callback(judged.close)
             elif judge is not None:
                 judged = RowScores(judge, loss, self._start_scores)
@@ -173,11 +178,17 @@ class _FoldedSteps:
     """Grows the trees of a round from histograms that are folded over the parts of a source."""
 
     def __init__(
-        self, model: HistBoostingModel, data: BoostData, limits: _kernels.BoostLimits, loss: BoostLoss, k: int
+        self,
+        model: HistBoostingModel,
+        data: BoostData,
+        limits: _kernels.BoostLimits,
+        loss: BoostLoss,
+        k: int,
+        earlier: TreeEnsemble | None,
     ) -> None:
         self.model, self.limits, self.k, self.loss = model, limits, k, loss
         self.binning = cuts_between(data, model.max_bins, limits.by_category, model.seed_)
-        self.rows = SourceScores(data, loss, k, self.binning)
+        self.rows = SourceScores(data, loss, k, self.binning, earlier)
 
     def grow(self, rounds: Rounds) -> list[TreeEnsemble]:
         model, found = self.model, []

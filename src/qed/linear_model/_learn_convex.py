@@ -16,6 +16,7 @@ from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.core._validation import is_source
 from qed.data import ArraySource
+from qed.data._fold import expect_passes
 from qed.data._sources import Positive
 from qed.designs import Chunked, design
 from qed.designs._range import fingerprint, fingerprint_of_columns, require_finite_objective, require_range
@@ -102,12 +103,13 @@ class TrainingData:
 
     @classmethod
     def _of_source(cls, data: FitData, *, centred: bool) -> TrainingData:
-        """Look at rows that come in chunks, in one pass; they are not kept."""
+        """Look at rows that come in chunks, in the first of several passes; they are not kept here."""
         y, weight = np.asarray(data.y, dtype=np.float64), data.weight
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
             y, weight = y[used], weight[used]
         source = data.X if data.weight is None else Positive(data.X, data.weight)
+        expect_passes(source)
         seen = fingerprint_of_columns(source, y.reshape(len(y), -1), weight)
         require_range(source, seen, centred=centred)
         return cls._seen(design(source), y, weight, seen)

@@ -82,12 +82,10 @@ class IndependentMixture(LikelihoodMixture, chunks=True):
         data = self._fit_data(X, None, sample_weight)
         rng = generator(self.random_state)
         if is_source(X):
-            from qed.cluster._passes import FoldedScatter, sampled  # noqa: PLC0415  (most rows are in memory)
+            from qed.cluster._passes import read_first  # noqa: PLC0415  (most rows are in memory)
 
-            scatter = FoldedScatter(X, type(self).__name__)
-            source, seen, rows = X, scatter.seen, scatter.rows
-            some, places = sampled(X, seen.mean, rng)
-            weights = places.s
+            scatter, some, places = read_first(X, rng, type(self).__name__)
+            source, seen, rows, weights = X, scatter.seen, scatter.rows, places.s
             warm = bool(self.warm_start) and hasattr(self, "weights_")
         else:
             table = data.X if isinstance(data.X, np.ndarray) else data.X.tocsr()

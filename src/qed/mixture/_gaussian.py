@@ -137,13 +137,12 @@ class GaussianMixture(LikelihoodMixture, chunks=True):
 
     def _fit_source(self, source: Any, *, warm: bool) -> Self:
         """Find components of rows that come in chunks: a pass for each step, from a start on a sample."""
-        from qed.cluster._passes import FoldedScatter, sampled  # noqa: PLC0415  (most rows are in memory)
+        from qed.cluster._passes import read_first  # noqa: PLC0415  (most rows are in memory)
         from qed.mixture._chunked import SourceFamily  # noqa: PLC0415
 
-        scatter = FoldedScatter(source, type(self).__name__)
+        scatter, rows, places = read_first(source, generator(self.random_state), type(self).__name__)
         require_as_many_rows(scatter.rows, self.n_components)
         mean = scatter.seen.mean
-        rows, places = sampled(source, mean, generator(self.random_state))
         options = (self.covariance_type, float(self.reg_covar), self._prior(len(mean)), self.algorithm)
         family = SourceFamily(rows, places.s, mean, *options, source=source, total_weight=scatter.seen.weight)
         return self._climb(family, scatter.seen, warm=warm)

@@ -38,10 +38,10 @@ struct CentresIn {
 
 struct NearestIn {
     Places x;
-    const double* squares;
-    const double* s;  ///< weights, or null
+    const double* squares;  ///< null for dense rows that are looked at once: then upper is the distance itself
+    const double* s;        ///< weights, or null
     CentresIn centres;
-    const Index* starts;  ///< first centre of each group, and k
+    const Index* starts;  ///< first centre of each group, and k; a single group without squares
     Index groups;
     const double* moved;        ///< how far each centre moved since the bounds were made
     const double* group_moved;  ///< the largest of each group

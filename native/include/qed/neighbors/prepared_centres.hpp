@@ -62,6 +62,7 @@ class PreparedCentres {
         double* gathered = scratch + kRowsTogether * kDepth;
         Factor factor;
         if (is_run(rows, count)) {
+            fetch_behind(rows[0] + count, count);
             Matrix part = x_.dense;
             part.rows = count;
             with_type(part.kind, [&](auto type) {
@@ -169,6 +170,23 @@ class PreparedCentres {
             if (x_.dense.column_stride == 1) {
                 for (Index j = 0; j < x_.columns() + line - 1; j += line) {
                     __builtin_prefetch(from + std::min(j, x_.columns() - 1));
+                }
+            }
+        });
+    }
+
+    /// Asks for the rows behind a run of a table by columns: these are more streams than the machine foretells.
+    void fetch_behind(Index first, Index count) const noexcept {
+        if (x_.dense.row_stride != 1) {
+            return;
+        }
+        with_type(x_.dense.kind, [&](auto type) {
+            using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            constexpr auto line = static_cast<Index>(kCacheLine / sizeof(T));
+            const Index end = std::min(first + count, x_.dense.rows);
+            for (Index j = 0; j < x_.columns(); ++j) {
+                for (Index i = first; i < end; i += line) {
+                    __builtin_prefetch(x_.dense.at<T>(i, j));
                 }
             }
         });

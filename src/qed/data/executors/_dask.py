@@ -7,8 +7,8 @@ that names its files and row groups. When the scheduler cannot be reached any mo
 **Order and memory.** At most `TASKS_PER_THREAD` tasks for each thread of the cluster are under way. Results are taken in the
 order of the items. A worker holds, for each of its threads, one chunk of the part that it reads, and the part's result.
 
-**Reading once.** The first pass over files only reads. A second one shows that there will be more: from then on workers keep the
-chunks of as many parts as `HELD_BYTES` for each worker allow, and further passes do not read these. They are results of tasks, so
+**Reading once.** What several passes will read, workers keep (`_held`): the chunks of as many parts of files as memory allows. A
+fit of several passes says so before its first; else a second pass shows that there will be more. Chunks are results of tasks, so
 Dask sends work to where they are, and reads again what a dead worker had.
 """
 
@@ -20,9 +20,8 @@ import time
 from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from weakref import WeakKeyDictionary
 
 import dask
 import distributed
@@ -34,9 +33,9 @@ from qed.core._threads import limited_threads
 from qed.core._version import __version__
 from qed.data._chunk import FLOATS, Chunk, Origin, Schema
 from qed.data._frames import FrameLayout, frame_layout
-from qed.data._parquet_parts import ParquetPart
 from qed.data._parts import innermost, with_innermost
 from qed.data._sources import Readable, check_weights
+from qed.data.executors import _held
 from qed.data.executors._choice import current_executor, scratch_in
 from qed.data.executors._local import Remote
 
@@ -50,10 +49,6 @@ B = TypeVar("B")
 
 TASKS_PER_THREAD = 4  # enough that no thread waits for the calling process between two tasks
 CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still there
-HELD_BYTES = 3 << 28  # of chunks that a worker keeps between passes; with what a pass needs, it stays below 1.5 GB
-HELD_SHARE = (
-    0.25  # of a worker's limit of memory that they may take: results, and what Dask itself keeps, need room too
-)
 SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
 CONNECT_SECONDS = 10
 
@@ -71,8 +66,7 @@ class DaskExecutor(Remote):
         self._client, self._owns = client, False
         self._lost: ClusterLost | None = None
         self._threads, self._asked = _require_running(client), time.monotonic()
-        self._held: WeakKeyDictionary[ParquetPart, Held] = WeakKeyDictionary()
-        self._passes = 0
+        self._held, self._turn = _held.HeldBlocks(), 0
         _require_same_version(client)
 
     @classmethod
@@ -101,22 +95,24 @@ class DaskExecutor(Remote):
             yield from map(function, rest)
             return
         half = TASKS_PER_THREAD * len(self.require_cluster()) // 2
-        self._passes += 1
+        self._held.passes += 1
+        groups = (list(group) for _, group in groupby(rest, key=self._held.of))
         waiting: deque[tuple[Any, str]] = deque()
         try:
             while True:
                 if len(waiting) <= half:  # tasks go out, and results come in, several in a message
-                    waiting.extend(self._submit(function, list(islice(rest, 2 * half - len(waiting)))))
+                    waiting.extend(self._submit(function, list(islice(groups, 2 * half - len(waiting)))))
                 if not waiting:
                     return
-                yield from self.ready(waiting, min(half, len(waiting)))
+                for answers in self.ready(waiting, min(half, len(waiting))):
+                    yield from answers
         except Exception as error:
             if client.status == "running" or isinstance(error, ClusterLost):
                 raise
             raise self.gone() from error
         finally:  # an error, Ctrl-C, or nobody asks for the rest
             if client.status == "running":
-                self._let_go_of_unread()
+                self._held.let_go_of_unread()
                 client.cancel([future for future, _ in waiting])
 
     def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
@@ -134,51 +130,43 @@ class DaskExecutor(Remote):
         if self._client.status == "running":
             self._client.run(function, *args, on_error="ignore")
 
-    def _submit(self, function: Any, items: list[A]) -> list[tuple[Any, str]]:
-        if items and isinstance(innermost(items[0]), DelayedPart):
-            tasks = [_loaded(function, item) for item in items]
+    def expect_passes(self, parts: Iterable[Any]) -> None:
+        """Keep parts of files from the next pass on, as if an earlier one had read them."""
+        self._held.expect(parts, len(self.require_cluster()))
+
+    def _submit(self, function: Any, groups: list[list[A]]) -> list[tuple[Any, str]]:
+        """Send tasks out, each with items that it answers one by one."""
+        if groups and isinstance(innermost(groups[0][0]), DelayedPart):
+            tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for (item,) in groups]
             futures = self._client.compute(tasks)
         else:
-            n, function = len(items), _packed(function)
-            packed = [_packed(item) for item in items]
-            rows = [self._hold(innermost(item)) for item in items]
+            n, function = len(groups), _packed(function)
+            packed = [[_packed(item) for item in group] for group in groups]
+            kept, places = zip(*map(self._hold, groups), strict=True) if groups else ((), ())
             futures = self._client.map(
-                _run, [function] * n, packed, [__version__] * n, rows, pure=False, batch_size=n or None
+                _run_each, [function] * n, packed, [__version__] * n, kept, places, pure=False, batch_size=n or None
             )
-        return list(zip(futures, [str(getattr(item, "label", "")) for item in items], strict=True))
+        return list(zip(futures, map(_label, groups), strict=True))
 
-    def _hold(self, part: Any) -> Any:
-        """Return the future of the chunks of a part of files that is read again; None where it is to be read as it comes."""
-        if not isinstance(part, ParquetPart):
-            return None
-        held = self._held.setdefault(part, Held())
-        if held.used and held.chunks is None and self._has_room(part.nbytes):
-            held.chunks = self._client.submit(_run, _packed(HeldPart.of), _packed(part), __version__, pure=False)
-        held.used = self._passes
-        return held.chunks
-
-    def _has_room(self, size: int) -> bool:
-        """Say whether workers may keep so many bytes more; what the last two passes did not read makes room."""
-        size += sum(part.nbytes for part, held in self._held.items() if held.chunks is not None)
-        most = self._most_held()
-        for part, held in self._held.items():
-            if size > most and held.chunks is not None and held.used < self._passes - 1:
-                held.chunks = None
-                size -= part.nbytes
-        return size <= most
+    def _hold(self, group: list[Any]) -> tuple[Any, list[int]]:
+        """Return the future of a block that is read again, and which of its parts are meant; None where files are read."""
+        block = self._held.of(group[0])
+        if not isinstance(block, _held.Block):
+            return None, []
+        parts = block.parts
+        if block.used and block.chunks is None and parts and self._held.has_room(block.nbytes, self._most_held()):
+            threads, self._turn = self.require_cluster(), self._turn + 1
+            packed, address = [_packed(part) for part in parts], threads[self._turn % len(threads)][0]
+            there = {"workers": [address], "allow_other_workers": True}
+            block.chunks = self._client.submit(_read_block, packed, __version__, pure=False, **there)
+        block.used = self._held.passes
+        return block.chunks, [block.place(innermost(item)) for item in group]
 
     def _most_held(self) -> float:
         """Return how many bytes of chunks all workers together may keep."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        limits = (HELD_SHARE * (worker["memory_limit"] or np.inf) for worker in workers)
-        return float(sum(min(HELD_BYTES, limit) for limit in limits))
-
-    def _let_go_of_unread(self) -> None:
-        """Forget parts that could not be read, or not yet."""
-        for held in self._held.values():
-            if held.chunks is not None and held.chunks.status != "finished":
-                held.chunks.cancel()
-                held.chunks = None
+        limits = (_held.HELD_SHARE * (worker["memory_limit"] or np.inf) for worker in workers)
+        return float(sum(min(_held.HELD_BYTES, limit) for limit in limits))
 
     def ready(self, waiting: deque[tuple[Any, str]], count: int) -> list[Any]:
         """Wait for the first so many results, and take them with those behind them that are there as well."""
@@ -244,14 +232,6 @@ class DaskExecutor(Remote):
 
     def __repr__(self) -> str:
         return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
-
-
-@dataclass(eq=False)
-class Held:
-    """What is known of a part of files: the last pass that read it, and the future of its chunks where workers keep them."""
-
-    used: int = 0
-    chunks: Any = None
 
 
 class Placed:
@@ -325,36 +305,25 @@ def _listed(answer: B) -> list[B]:
     return [answer]
 
 
-def _run_each(function: Any, items: Sequence[Any], version: str) -> list[Any]:
-    return [_run(function, item, version) for item in items]
+def _label(group: Sequence[Any]) -> str:
+    """Name the items of a task."""
+    first = str(getattr(group[0], "label", ""))
+    return first if len(group) == 1 or not first else f"{first} and {len(group) - 1} parts behind it"
 
 
-@dataclass(frozen=True, eq=False)
-class HeldPart:
-    """The chunks of a part, in the memory of a worker."""
-
-    label: str
-    data: tuple[Chunk, ...]
-
-    @classmethod
-    def of(cls, part: Part) -> Self:
-        """Read a part."""
-        return cls(part.label, tuple(part.chunks()))
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of all chunks."""
-        return sum(chunk.n_rows for chunk in self.data)
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Give the chunks, into which nobody writes."""
-        return iter(self.data)
-
-    def __sizeof__(self) -> int:  # by which Dask tells what is worth moving
-        return sum(one.nbytes for chunk in self.data for one in (chunk.X, chunk.y, chunk.s) if one is not None)
+def _run_each(
+    function: Any, items: Sequence[Any], version: str, held: Any = None, places: Sequence[int] = ()
+) -> list[Any]:
+    function = _unpacked(function)
+    kept = [None] * len(items) if held is None else [held.parts[place] for place in places]
+    return [_run(function, item, version, part) for item, part in zip(items, kept, strict=True)]
 
 
-def _run(function: Any, item: Any, version: str, held: HeldPart | None = None) -> Any:
+def _read_block(parts: Sequence[Any], version: str) -> _held.HeldBlock:
+    return _held.HeldBlock(tuple(_run_each(_held.HeldPart.of, parts, version)))
+
+
+def _run(function: Any, item: Any, version: str, held: _held.HeldPart | None = None) -> Any:
     """Compute on a worker, with one thread of its own: Dask runs as many tasks as the worker has threads."""
     if version != __version__:  # a worker that joined later
         raise InvalidParameter(_other_version({"this worker": __version__}, version))

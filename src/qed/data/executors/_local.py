@@ -44,6 +44,9 @@ class Remote(ABC):
         """Return a map that sends items of the same ``number`` to the same process, as long as that lives."""
         return self.map
 
+    def expect_passes(self, parts: Iterable[Any]) -> None:  # noqa: B027  (for those that can keep what they read)
+        """Note that parts will be read several times."""
+
     def run_everywhere(self, function: Callable[..., Any], *args: Any) -> None:  # noqa: B027  (for those that can)
         """Call a function in every process, where it can be reached."""
 
