@@ -209,3 +209,11 @@ def test_codes_are_the_same_on_any_number_of_threads():
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("kind", [NMF, MiniBatchNMF])
+def test_squares_that_overflow_are_refused_by_the_name_of_the_column(kind):
+    table = rng.random((20, 4))
+    table[3, 2] = 1e300
+    with pytest.raises(InvalidData, match="column 2 of X is out of range"):
+        kind(2).fit(table)
