@@ -63,7 +63,8 @@ def main() -> int:
         print("qed itself cannot be imported; run `make native` first.")
         return 1
     stored = _record.load()
-    stored["machine"] = _record.machine(asked.threads)
+    cpu, host = _record.machine(asked.threads)
+    stored["machines"][cpu] = host
     for rival, python in pythons.items():
         stored["versions"] |= _versions(rival, python)
     commit = subprocess.run(
@@ -71,10 +72,10 @@ def main() -> int:
     ).stdout.strip()
     today = dt.datetime.now(dt.UTC).date().isoformat()
     if asked.only in SCALES:
-        return scale_rows(stored, asked.only, asked.scale, f"{today}, {commit or '-'}")
+        return scale_rows(stored, asked.only, asked.scale, f"{today}, {commit or '-'}, {cpu}")
     if not asked.judge:
         for problem in chosen(asked.only):
-            keep(problem, pythons, [today, commit or "-", asked.scale], asked)
+            keep(problem, pythons, [today, commit or "-", asked.scale, cpu], asked)
     for problem in chosen(asked.only):
         finish(problem, pythons, stored)
     return 0
@@ -97,7 +98,7 @@ def finish(problem: Problem, pythons: dict[str, str], stored: dict[str, Any]) ->
     if not (folder / STAMP).exists():
         return
     stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
-    measures = judge(problem, pythons, folder, scale=stamp[-1])
+    measures = judge(problem, pythons, folder, scale=stamp[2])
     shutil.rmtree(folder)
     if "ours" not in measures:
         print(f"{problem.title}: left out, for here qed lacks a library that this row needs")

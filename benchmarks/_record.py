@@ -42,10 +42,12 @@ class Row:
     date: str
     commit: str
     scale: float
+    cpu: str
     measures: dict[str, Measure]
 
 
-def machine(threads: int) -> dict[str, Any]:
+def machine(threads: int) -> tuple[str, dict[str, Any]]:
+    """Return the name of the processor, and what else of this machine matters to a time."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -55,12 +57,8 @@ def machine(threads: int) -> dict[str, Any]:
             if line.startswith("model name")
         ]
         cpu = names[0] if names else cpu
-    return {
-        "cpu": cpu,
-        "threads": threads,
-        "system": platform.platform(terse=True),
-        "python": platform.python_version(),
-    }
+    host = {"threads": threads, "system": platform.platform(terse=True), "python": platform.python_version()}
+    return cpu, host
 
 
 def cores() -> int:
@@ -69,7 +67,7 @@ def cores() -> int:
 
 def load() -> dict[str, Any]:
     if not STORE.exists():
-        return {"machine": {}, "versions": {}, "rows": {}}
+        return {"machines": {}, "versions": {}, "rows": {}}
     stored: dict[str, Any] = json.loads(STORE.read_text(encoding="utf-8"))
     return stored
 
@@ -145,15 +143,24 @@ def details(rows: list[Row]) -> list[str]:
             who = adapter(rival).NAME
             times = f"{seconds_words(measure, 'warm')} | {seconds_words(measure, 'cold')}"
             scaled = "" if row.scale == 1 else f", size × {row.scale:g}"
-            lines.append(f"| {row.title}{scaled} | {who} | {times} | {memory} | {row.date}, {row.commit} |")
+            lines.append(f"| {row.title}{scaled} | {who} | {times} | {memory} | {row.date}, {row.commit}, {row.cpu} |")
     return lines
+
+
+def machines_words(stored: dict[str, Any], rows: list[Row]) -> str:
+    """Name the machines, with the rows that were measured on each."""
+    return "; ".join(
+        f"{sum(row.cpu == cpu for row in rows)} rows on {cpu}, {host['threads']} threads, {host['system']}, Python {host['python']}"
+        for cpu, host in sorted(stored["machines"].items())
+        if any(row.cpu == cpu for row in rows)
+    )
 
 
 def render(stored: dict[str, Any]) -> str:
     rows = rows_of(stored)
     if not rows:
         return "# Results\n\nNot measured yet: `make bench` writes this page.\n"
-    host, versions = stored["machine"], stored["versions"]
+    versions = stored["versions"]
     lost = sum(_is_lost(row) for row in rows)
     lines = [
         "# Results",
@@ -163,7 +170,7 @@ def render(stored: dict[str, Any]) -> str:
         "to run. An answer counts as equal when its objective,",
         f"judged in float64, is within {TOLERANCE:.0e} of the null model's objective of the best one.",
         "",
-        f"{host.get('cpu')}, {host.get('threads')} threads, {host.get('system')}, Python {host.get('python')};",
+        f"{machines_words(stored, rows)};",
         ", ".join(f"{name} {version}" for name, version in sorted(versions.items())) + ".",
         "",
         f"{len(rows)} rows, of which qed loses {lost} to its best peer.",

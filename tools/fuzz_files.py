@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 MEMORY = 1 << 30
+OLDEST = 1  # format of mutants: what it asks of a file all later ones do
 SLOWEST = 3.0  # seconds of the processor that one case may take
 PATIENCE = 20.0  # seconds after which a child that does not even hear the alarm is ended
 
@@ -122,7 +123,7 @@ def load_everything() -> Any:
 
 def seed_of(data: bytes, X: Any, y: Any) -> Seed:
     """Take an honest file apart."""
-    header, arrays = read(io.BytesIO(data), len(data))
+    header, arrays, _ = read(io.BytesIO(data), len(data))
     text = json.dumps(header, ensure_ascii=False)
     return Seed(data, text, tuple(arrays), tuple(_paths(header)), Spots(Tree(header["model"], tuple(arrays))), X, y)
 
@@ -293,7 +294,7 @@ def whole_arrays(rng: random.Random, seed: Seed, _: Seed) -> bytes:
     if not isinstance(header, dict) or not all(isinstance(key, str) for key in header):
         header = {}
     try:
-        return b"".join(pieces(header, arrays))
+        return b"".join(pieces(header, arrays, OLDEST))
     except ValueError:  # half a character, or nothing that JSON can say
         return seed.data
 
@@ -354,7 +355,7 @@ def written(made: bytes | Tree) -> bytes:
         return made
     header = {"model": made.model, "qed": __version__}
     try:
-        return b"".join(pieces(header, list(made.arrays)))
+        return b"".join(pieces(header, list(made.arrays), OLDEST))
     except (ModelFileError, ValueError):  # nothing that a file could say, such as half a character
         return repr(header).encode("utf-8", "backslashreplace")
 
@@ -369,7 +370,7 @@ def judge(made: bytes | Tree, source: Seed) -> str:
             model = loads(made)
         else:
             model = assembled(
-                {"arrays": [], "model": made.model, "qed": __version__}, [one.copy() for one in made.arrays]
+                {"arrays": [], "model": made.model, "qed": __version__}, [one.copy() for one in made.arrays], OLDEST
             )
     except ModelFileError as error:
         if isinstance(error.__cause__, MemoryError | SystemError | RecursionError):

@@ -31,10 +31,10 @@ def block() -> str:
     if not rows:
         return "Not measured yet: `make bench` fills this table."
     shown = [row for row in rows if row.name in HEADLINES or "**" in _record.summary([row])[-1]]
-    host = stored["machine"]
+    threads = max(host["threads"] for host in stored["machines"].values())
     foot = (
-        f"{host['cpu']}, {host['threads']} threads; fits warm, certificate included. A ratio in bold is a loss; every loss among"
-        f" the {len(rows)} rows measured is here."
+        f"{' or '.join(sorted({row.cpu for row in rows}))}, {threads} threads; all rivals of a row on the same machine, warm fits,"
+        f" certificate included. A ratio in bold is a loss; every loss among the {len(rows)} rows measured is here."
     )
     return "\n".join([*_record.summary(shown), "", foot])
 

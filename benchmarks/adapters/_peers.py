@@ -44,5 +44,6 @@ PEERS = {
     "hdbscan": Peer("hdbscan", "hdbscan", ("hdbscan",)),
     "kmedoids": Peer("kmedoids", "kmedoids", ("kmedoids",)),
     "faiss": Peer("faiss, float32", "faiss", ("faiss-cpu",)),
+    "numpy_by_hand": Peer("NumPy by hand", "numpy", ("numpy",)),
     "umap_learn": Peer("umap-learn", "umap", ("umap-learn",)),
 }

@@ -147,6 +147,17 @@ PROBLEMS = (
         "lle-small", "LocallyLinearEmbedding 300×20", (300, 20), "LocallyLinearEmbedding", "reconstruction_error_"
     ),
     by_descent("lle", "LocallyLinearEmbedding 5000×20", (5_000, 20), "LocallyLinearEmbedding", "reconstruction_error_"),
+    by_descent(
+        "mds-random",
+        "MDS 1500×20, 100 steps",
+        (1_500, 20),
+        "MDS",
+        "stress_",
+        n_init=1,
+        max_iter=100,
+        init="random",
+        random_state=0,
+    ),
     Problem(
         "mds",
         "MDS 1500×20, 100 steps from given points",

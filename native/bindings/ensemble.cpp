@@ -171,100 +171,28 @@ nb::tuple curve(const std::string& loss, const Array& t, const Array& y, Index c
     return nb::make_tuple(value.give(), slope.give(), curvature.give());
 }
 
-/// Checks nodes that may come from a file, and lays them out in pairs of children: that of a left child follows the
-/// pair that it belongs to, so that the whole of a small branch lies in few lines of the cache.
 PackedForest packed(Index columns, Index width, const Array& sizes, const Array& feature, const Array& threshold,
                     const Array& missing_left, const Array& by_set, const Array& sets) {
-    const auto trees = static_cast<Index>(sizes.size());
-    const Index* const own_sizes = numbers_of<Index>(sizes, "sizes", trees);
-    const auto nodes = static_cast<Index>(feature.size());
     const auto inner = static_cast<Index>(threshold.size());
-    const std::int32_t* const features = numbers_of<std::int32_t>(feature, "feature", nodes);
-    const double* const thresholds = vector(threshold, "threshold", inner);
-    const std::uint8_t* const missing = numbers_of<std::uint8_t>(missing_left, "missing_left", inner);
+    const auto trees = static_cast<Index>(sizes.size());
+    const auto count = static_cast<Index>(feature.size());
     const auto in_sets = static_cast<Index>(by_set.size());
-    const Index* const set_nodes = numbers_of<Index>(by_set, "by_set", in_sets);
-    const std::uint32_t* const set_words = numbers_of<std::uint32_t>(sets, "sets", in_sets * 16);
-    require(trees >= 1 && nodes < std::numeric_limits<std::int32_t>::max(),
-            "an ensemble has trees, and fewer than 2^31 nodes");
+    const ForestNodes nodes{columns,
+                            trees,
+                            count,
+                            inner,
+                            in_sets,
+                            numbers_of<Index>(sizes, "sizes", trees),
+                            numbers_of<std::int32_t>(feature, "feature", count),
+                            vector(threshold, "threshold", inner),
+                            numbers_of<std::uint8_t>(missing_left, "missing_left", inner),
+                            numbers_of<Index>(by_set, "by_set", in_sets),
+                            numbers_of<std::uint32_t>(sets, "sets", in_sets * 16)};
     PackedForest forest;
-    forest.columns = columns;
     forest.width = width;
-    forest.nodes.resize(static_cast<std::size_t>(nodes));
-    forest.leaf.resize(static_cast<std::size_t>(nodes));
-    forest.sets.assign(set_words, set_words + in_sets * 16);
-    forest.starts.push_back(0);
-    Index first = 0;
-    Index first_inner = 0;
-    Index leaf = 0;
-    Index set = 0;
-    std::vector<Index> right;
-    for (Index tree = 0; tree < trees; ++tree) {
-        const Index count = own_sizes[tree];
-        require(count >= 1 && count <= nodes - first, "the sizes of the trees do not add up");
-        // a right child follows the whole of the left branch
-        right.assign(static_cast<std::size_t>(count), -1);
-        std::vector<Index> open;
-        bool ends = false;
-        for (Index i = 0; i < count; ++i) {
-            require(!ends, "nodes follow the end of a tree");
-            if (features[first + i] >= 0) {
-                require(features[first + i] < columns, "a node looks at a column that is not there");
-                open.push_back(i);
-                continue;
-            }
-            while (!open.empty() && right[static_cast<std::size_t>(open.back())] >= 0) {
-                open.pop_back();
-            }
-            if (open.empty()) {
-                ends = true;
-            } else {
-                right[static_cast<std::size_t>(open.back())] = i + 1;
-            }
-        }
-        require(ends, "a tree ends before all its branches do");
-        std::vector<std::pair<Index, Index>> waiting{{0, 0}};  // nodes, and their places
-        std::vector<Index> inner_of(static_cast<std::size_t>(count), 0);
-        Index inners = first_inner;
-        std::vector<std::uint32_t> leaf_of(static_cast<std::size_t>(count), 0);
-        for (Index i = 0; i < count; ++i) {
-            if (features[first + i] >= 0) {
-                inner_of[static_cast<std::size_t>(i)] = inners++;
-            } else {
-                leaf_of[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(leaf++);
-            }
-        }
-        require(inners <= inner, "there are fewer thresholds than inner nodes");
-        PackedNode* const to = forest.nodes.data() + first;
-        Index filled = 1;
-        while (!waiting.empty()) {
-            const auto [node, k] = waiting.back();
-            waiting.pop_back();
-            if (features[first + node] < 0) {
-                to[k] = {std::numeric_limits<double>::infinity(), 0x80000000U, static_cast<std::uint32_t>(k)};
-                forest.leaf[static_cast<std::size_t>(first + k)] = leaf_of[static_cast<std::size_t>(node)];
-                continue;
-            }
-            const Index own = inner_of[static_cast<std::size_t>(node)];
-            require(!std::isnan(thresholds[own]), "a threshold is not a number");
-            to[k] = {thresholds[own],
-                     static_cast<std::uint32_t>(features[first + node]) | (missing[own] != 0 ? 0x80000000U : 0U),
-                     static_cast<std::uint32_t>(filled)};
-            const Index* const found = std::lower_bound(set_nodes, set_nodes + in_sets, own);
-            if (found != set_nodes + in_sets && *found == own) {
-                to[k].threshold = static_cast<double>(found - set_nodes);
-                to[k].feature |= 0x40000000U;
-                ++set;
-            }
-            waiting.emplace_back(right[static_cast<std::size_t>(node)], filled + 1);
-            waiting.emplace_back(node + 1, filled);
-            filled += 2;
-        }
-        first += count;
-        first_inner = inners;
-        forest.starts.push_back(first);
-    }
-    require(first == nodes && first_inner == inner && set == in_sets, "there are more nodes than the trees have");
+    const char* fault = nullptr;
+    run([&] { fault = pack_forest(nodes, forest); });
+    require(fault == nullptr, fault == nullptr ? "" : fault);
     return forest;
 }
 
@@ -284,15 +212,13 @@ void with_rows(const PackedForest& forest, const nb::object& X, const Work& work
 
 Doubles summed(const PackedForest& forest, const nb::object& X, const Array& values, Index groups,
                const MaybeArray& bags, Index bag_bytes) {
-    const auto leaves = static_cast<Index>(forest.nodes.size() + forest.starts.size() - 1) / 2;
-    ForestSum sum{vector(values, "values", leaves * forest.width), groups, nullptr, bag_bytes};
+    ForestSum sum{vector(values, "values", forest.leaves * forest.width), groups, nullptr, bag_bytes};
     require(groups >= 1, "groups must be at least 1");
     Doubles out;
     with_rows(forest, X, [&](const auto& rows, Index count) {
         if (bags) {
             require(bag_bytes * 8 >= count, "a bag must have a bit for each row");
-            const auto trees = static_cast<Index>(forest.starts.size()) - 1;
-            sum.bags = numbers_of<std::uint8_t>(*bags, "bags", trees * bag_bytes);
+            sum.bags = numbers_of<std::uint8_t>(*bags, "bags", forest.trees() * bag_bytes);
         }
         Fresh<double> fresh({count, groups * forest.width});
         std::fill_n(fresh.get(), count * groups * forest.width, 0.0);
@@ -305,7 +231,7 @@ Doubles summed(const PackedForest& forest, const nb::object& X, const Array& val
 nb::ndarray<nb::numpy, std::int32_t> leaves_of(const PackedForest& forest, const nb::object& X) {
     nb::ndarray<nb::numpy, std::int32_t> out;
     with_rows(forest, X, [&](const auto& rows, Index count) {
-        Fresh<std::int32_t> fresh({count, static_cast<Index>(forest.starts.size()) - 1});
+        Fresh<std::int32_t> fresh({count, forest.trees()});
         run([&] { apply_forest(forest, rows, fresh.get()); });
         out = fresh.give();
     });
@@ -315,19 +241,71 @@ nb::ndarray<nb::numpy, std::int32_t> leaves_of(const PackedForest& forest, const
 }  // namespace
 
 void bind_ensemble(nb::module_& module) {
-    nb::class_<Ranked>(module, "RankedTable").def("cuts", &cuts_of);
-    module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"));
-    module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
-               arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none(), arg("by_category").none());
+    nb::class_<Ranked>(module, "RankedTable",
+                       R"doc(Columns of a table as bins, with ranks where asked for; or as values.)doc")
+        .def("cuts", &cuts_of, nb::sig("def cuts(self) -> list[Vector]"),
+             R"doc(Return, for each column, midway points between its bins, one fewer than there are bins.)doc");
+    module.def(
+        "rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"),
+        nb::sig("def rank_table(X: Table, s: Vector | None, most: int, keeps: str) -> RankedTable"),
+        R"doc(Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
+
+``together`` columns, 1 or 8, lie side by side. ``keeps`` is ``"bins"``, ``"ranks"`` (bins and ranks) or ``"values"`` alone.)doc");
+    module.def(
+        "grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
+        arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none(), arg("by_category").none(),
+        nb::sig("def grow_forest(x: RankedTable, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector "
+                "| None, share: Vector | None, limits: tuple[int, int, int, float, float, int, int], rules: "
+                "tuple[bool, int, int, int, bool, int], monotone: NDArray[np.int8] | None, by_category: "
+                "NDArray[np.uint8] | None) -> tuple[NDArray[np.int64], NDArray[np.int32], Vector, NDArray[np.uint8], "
+                "Vector, Vector, Vector, NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32]]"),
+        R"doc(Grow trees on rows drawn for each; criteria and limits as in ``grow_tree``, the weight of a leaf as a share of its tree.
+
+``share`` is the weight of a row in the drawing, ``s`` multiplies how often it was drawn. Rules: whether thresholds are drawn
+(values must be kept; otherwise ranks), number of the first tree, how many, rows drawn with replacement (0: all once), whether
+classes are balanced within each tree, and the seed.
+
+Returns nodes of each tree; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left; by
+leaf ``width`` values and the weight; by tree the decrease of the impurity of each column; the inner nodes that ask about sets
+of categories, and their sets as in ``grow_tree``. Nodes are in the order of a walk that goes left first.)doc");
     module.def("grow_boosted", &boosted, arg("x"), arg("classes"), arg("rows"), arg("scores").none(), arg("rule"),
-               arg("monotone").none(), arg("by_category").none(), arg("groups"));
-    module.def("loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"));
-    module.def("draw_rows", &drawn, arg("seed"), arg("tree"), arg("draws"), arg("count"), arg("cumulated").none());
-    nb::class_<PackedForest>(module, "PackedForest")
-        .def("sums", &summed, arg("X"), arg("values"), arg("groups"), arg("bags").none(), arg("bag_bytes"))
-        .def("leaves", &leaves_of, arg("X"));
+               arg("monotone").none(), arg("by_category").none(), arg("groups"),
+               nb::sig("def grow_boosted(x: RankedTable, classes: int, rows: tuple[Vector, Vector, Vector | None, "
+                       "NDArray[np.uint32] | None], scores: Vector | None, rule: tuple[int, int, int, float, float, "
+                       "int, int], monotone: NDArray[np.int8] | None, by_category: NDArray[np.uint8] | None, groups: "
+                       "list[list[int]]) -> tuple[list[tuple[NDArray[np.int32], Vector, NDArray[np.uint8], Vector, "
+                       "Vector, NDArray[np.int64], NDArray[np.uint32], Vector, Vector, NDArray[np.int32]]], Vector]"),
+               R"doc(Grow the trees of a round of boosting, one for each class, over bins that lie by row.
+
+Rows: slopes and curvatures (rows × classes), weights that multiply them, whole counts. Rule: most leaves (0: any number), most
+depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
+
+Returns for each tree column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest``
+does; inner nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each
+leaf; and, where no scores are given, the leaf of each row. Then the scores with what the trees add to them.)doc");
+    module.def(
+        "loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"),
+        nb::sig("def loss_curve(loss: str, t: Vector, y: Vector, classes: int) -> tuple[Vector, Vector, Vector]"),
+        R"doc(Return value, slope and curvature of a loss at the scores of rows; the curvature of a softmax is the diagonal.)doc");
+    module.def(
+        "draw_rows", &drawn, arg("seed"), arg("tree"), arg("draws"), arg("count"), arg("cumulated").none(),
+        nb::sig("def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | None) -> "
+                "NDArray[np.uint32]"),
+        R"doc(Return how often each row is drawn for a tree; ``cumulated`` weights, or None for equal ones.)doc");
+    nb::class_<PackedForest>(module, "PackedForest", R"doc(Nodes of many trees laid out for being followed.)doc")
+        .def(
+            "sums", &summed, arg("X"), arg("values"), arg("groups"), arg("bags").none(), arg("bag_bytes"),
+            nb::sig("def sums(self, X: Table, values: Vector, groups: int, bags: NDArray[np.uint8] | None, bag_bytes: "
+                    "int) -> NDArray[np.float64]"),
+            R"doc(Add up values by leaf over trees, tree t into group t % groups; rows whose bit is set in the bag of a tree pass it.)doc")
+        .def("leaves", &leaves_of, arg("X"), nb::sig("def leaves(self, X: Table) -> NDArray[np.int32]"),
+             R"doc(Return the leaf of each row in each tree, numbered over all trees.)doc");
     module.def("pack_forest", &packed, arg("columns"), arg("width"), arg("sizes"), arg("feature"), arg("threshold"),
-               arg("missing_left"), arg("by_set"), arg("sets"));
+               arg("missing_left"), arg("by_set"), arg("sets"),
+               nb::sig("def pack_forest(columns: int, width: int, sizes: NDArray[np.int64], feature: "
+                       "NDArray[np.int32], threshold: Vector, missing_left: NDArray[np.uint8], by_set: "
+                       "NDArray[np.int64], sets: NDArray[np.uint32]) -> PackedForest"),
+               R"doc(Lay nodes out; ValueError if they are not those of trees over these columns.)doc");
 }
 
 }  // namespace qed::bindings

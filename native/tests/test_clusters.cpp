@@ -179,12 +179,23 @@ TEST(medoids_are_exchanged_until_none_helps) {
     Index medoids[2] = {0, 2};
     Index label[6];
     double cost[11];
-    MedoidsOut out{medoids, label, cost, false};
-    const Index swaps = swap_medoids({D.data(), nullptr, 6, 2, 10}, out);
+    MedoidsOut out{medoids, 2, label, cost, false};
+    const Index swaps = swap_medoids({D.data(), nullptr, nullptr, 6, 2, 10}, out);
     std::sort(medoids, medoids + 2);
     CHECK(out.done && medoids[0] == 1 && medoids[1] == 4);
     CHECK(cost[0] == 28.0 && cost[swaps] == 4.0);
     CHECK(label[0] == label[2] && label[3] == label[5] && label[0] != label[5]);
+    Index one[1] = {0};
+    MedoidsOut alone{one, 1, label, cost, false};
+    CHECK(cost[swap_medoids({D.data(), nullptr, nullptr, 6, 1, 10}, alone)] == 30.0 && alone.done);
+    const std::vector<double> fee(6, 3.0);
+    for (const Index count : {1, 6}) {  // from too few and from too many
+        Index free[6] = {0, 1, 2, 3, 4, 5};
+        MedoidsOut chosen{free, count, label, cost, false};
+        CHECK(cost[swap_medoids({D.data(), nullptr, fee.data(), 6, count, 10}, chosen)] == 10.0 && chosen.done);
+        std::sort(free, free + 2);
+        CHECK(chosen.count == 2 && free[0] == 1 && free[1] == 4);
+    }
 }
 
 TEST(dense_groups_and_means) {

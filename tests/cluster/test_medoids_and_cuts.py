@@ -14,7 +14,9 @@ import qed
 from qed.cluster import (
     KMeans,
     KMedoids,
+    SpectralBiclustering,
     SpectralClustering,
+    SpectralCoclustering,
     cut_weight,
     graph_laplacian,
     normalized_cut,
@@ -44,6 +46,12 @@ def test_medoids_are_rows_and_no_exchange_lowers_the_cost(metric):
         assert D[:, other].min(axis=1).sum() >= model.inertia_ - 1e-9
     np.testing.assert_array_equal(model.predict(table), model.labels_)
     assert qed.verify(model, table).holds
+
+
+def test_a_single_medoid_is_the_row_nearest_to_all():
+    model = KMedoids(1, random_state=0).fit(X)
+    assert model.medoid_indices_.tolist() == [int(pairwise_distances(X).sum(axis=0).argmin())]
+    assert qed.verify(model, X).holds
 
 
 def test_the_bound_of_medoids_holds_for_all_of_them():
@@ -127,3 +135,20 @@ def test_spectral_clustering_agrees_with_scikit_learn_on_many_rows():
     assert dense.certificate_.bound == 0  # none is stated for so many rows
     with pytest.raises(InvalidData, match="not negative"):
         SpectralClustering(2, affinity="linear").fit(X)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e200])
+@pytest.mark.parametrize(
+    "model",
+    [SpectralClustering(2), SpectralCoclustering(2), SpectralBiclustering(2)],
+    ids=lambda model: type(model).__name__,
+)
+def test_values_whose_squares_leave_float64_are_refused(model, size):
+    with pytest.raises(InvalidData, match="leave float64"):
+        qed.clone(model).fit(size * X)
+
+
+def test_the_order_in_memory_does_not_change_biclusters():
+    for model in (SpectralCoclustering(3, random_state=0), SpectralBiclustering(2, random_state=0)):
+        found = qed.clone(model).fit(np.asfortranarray(X)).row_labels_
+        np.testing.assert_array_equal(found, model.fit(X).row_labels_)

@@ -260,3 +260,15 @@ def test_what_is_refused(monkeypatch):
         AgglomerativeClustering(2, linkage="average").fit(X)
     same = AgglomerativeClustering(2, linkage="ward").fit(np.ones((5, 2)))
     assert same.distances_.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+@pytest.mark.parametrize("linkage", ["ward", "centroid", "median"])
+def test_merges_of_rows_far_from_zero_are_those_of_their_differences(linkage, n):
+    rows = np.random.default_rng(4).standard_normal((n, 3)) + 1e9
+    model = AgglomerativeClustering(linkage=linkage, compute_distances=True).fit(rows)
+    np.testing.assert_allclose(model.distances_, hierarchy.linkage(rows - 1e9, linkage)[:, 2], rtol=1e-9)
+    assert qed.verify(model, rows).holds
+    if linkage == "ward":
+        along = AgglomerativeClustering(connectivity=kneighbors_graph(rows - 1e9, 10)).fit(rows)
+        assert qed.verify(along, rows).holds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn import cluster as theirs
@@ -83,6 +85,36 @@ def test_exemplars_are_those_of_scikit_learn_with_a_bound(options):
     ours.prices_ *= 1.01
     with pytest.raises(CertificateError, match="prices"):
         qed.verify(ours, rows)
+
+
+def test_exemplars_are_never_worse_than_those_of_scikit_learn():
+    """Neither where messages settle nor where they do not; there no exchange of one exemplar is left that would help."""
+    rng, settled = np.random.default_rng(5), 0
+    for seed, damping, rounds in [(s, d, r) for s in range(8) for d, r in ((0.5, 30), (0.5, 200), (0.9, 200))]:
+        rows = 8.0 * rng.standard_normal((8, 3))[rng.integers(0, 8, 60)] + rng.standard_normal((60, 3))
+        S = -((rows[:, None] - rows) ** 2).sum(axis=2)
+        S[np.diag_indices(60)] = np.median(S)
+
+        def net(chosen, S=S):
+            own = np.zeros(60, bool)
+            own[chosen] = True
+            return float(np.where(own, S.diagonal(), S[:, own].max(axis=1)).sum()) if len(chosen) else -np.inf
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ours, other = (
+                one(damping=damping, max_iter=rounds, preference=float(S[0, 0]), random_state=seed).fit(rows)
+                for one in (AffinityPropagation, theirs.AffinityPropagation)
+            )
+        found = set(ours.cluster_centers_indices_.tolist())
+        best = net(sorted(found))
+        assert best >= net(other.cluster_centers_indices_) - 1e-9 * abs(best)
+        settled += ours.certificate_.outcome == "solved"
+        if ours.certificate_.outcome != "solved":
+            near = [found ^ {i} for i in range(60)] + [found - {k} | {i} for k in found for i in range(60)]
+            assert max(net(sorted(one)) for one in near) <= best + 1e-9 * abs(best)
+        assert qed.verify(ours, rows).holds
+    assert 0 < settled < 24
 
 
 def test_the_bound_of_exemplars_is_below_the_best_choice():

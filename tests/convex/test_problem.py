@@ -268,6 +268,16 @@ def test_several_scores_have_newton_points_too():
         assert true - 1e-13 <= problem.certify(moved, b).value <= 2 * true + 1e-12
 
 
+def test_second_derivatives_of_many_classes_are_asked_for_once_a_class(monkeypatch):
+    asked, own = [], Softmax.curvature_product
+    monkeypatch.setattr(Softmax, "curvature_product", lambda self, t, d: asked.append(1) or own(self, t, d))
+    k, y = 20, np.arange(400) % 20
+    X = 0.3 * y[:, np.newaxis] + rng.normal(size=(400, 1))
+    problem = Problem(design(X), Softmax(y.astype(float), k), L2(1e-3), np.full(400, 1 / 400), True, X.mean(axis=0))
+    problem.certify(0.1 * rng.normal(size=(1, k)), np.zeros(k))
+    assert k <= len(asked) <= 8 * k  # up to four Newton points, and not one for each of the 210 pairs of classes
+
+
 def test_the_reference_polishes_downhill():
     said = say(5, "Logistic", "L2")
     w, b = polished(said, *said.problem.null_point)

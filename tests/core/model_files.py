@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from qed.core import Array, NonNegative, Regressor, fitted, param
-from qed.core._container import MAGIC
+from qed.core._container import FORMAT, MAGIC
 from qed.core._errors import ModelFileError
 from qed.core._persistence import dumps, loads
 
@@ -61,7 +61,7 @@ def opened(data: bytes) -> tuple[Any, bytes]:
 
 def framed(text: bytes, data: bytes, *, gap: bytes = b"\0", **changes: int) -> bytes:
     start = -(-(32 + len(text)) // 64) * 64
-    numbers = {"version": 1, "zero": 0, "header": len(text), "total": start + len(data) + 32} | changes
+    numbers = {"version": FORMAT, "zero": 0, "header": len(text), "total": start + len(data) + 32} | changes
     body = struct.pack("<8sIIQQ", MAGIC, *numbers.values()) + text + gap * (start - 32 - len(text)) + data
     return body + hashlib.sha256(body).digest()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from model_files import MODEL, framed, opened, refused, sealed
 
-from qed.core._container import LONGEST_HEADER
+from qed.core._container import FORMAT, LONGEST_HEADER
 from qed.core._errors import ModelFileError
 from qed.core._persistence import loads
 
@@ -52,7 +52,10 @@ DATA = opened(MODEL)[1]
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (framed(TEXT, DATA, version=2), "file format 2, and this qed reads formats up to 1.*newer qed: update"),
+        (
+            framed(TEXT, DATA, version=FORMAT + 1),
+            rf"file format {FORMAT + 1}, and this qed reads formats up to {FORMAT}.*newer qed: update",
+        ),
         (framed(TEXT, DATA, version=0), "never existed"),
         (framed(TEXT, DATA, zero=1), "never existed"),
         (framed(TEXT, DATA, total=1 << 60), "promises"),

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import qed
+from qed.core._container import FORMAT
 from qed.core._persistence import dumps
 from qed.core._records import public_name
 from qed.core._version import __version__
@@ -84,9 +85,11 @@ def rows_of(answer: Any) -> Any:
 
 
 def create(name: str, folder: Path = HERE) -> Path:
-    """Fit, save and predict; return the path of the new file."""
+    """Fit, save and predict; return the path of the new file: its name tells a later format of the same version."""
     module, _, leaf = name.rpartition(".")
     path = folder / f"{__version__}-{leaf}.qed"
+    if path.exists() and path.read_bytes()[8:12] != FORMAT.to_bytes(4, "little"):
+        path = folder / f"{__version__}-{leaf}-format{FORMAT}.qed"
     if path.exists():
         raise SystemExit(f"{path} exists. Golden files are never written again: that is what they are for.")
     if name == "golden.Everything":

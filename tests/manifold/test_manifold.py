@@ -563,3 +563,23 @@ def test_distances_that_are_no_metric_are_embedded_and_left_as_they_are(model):
 def test_all_pairs_of_many_rows_are_refused_with_another_method():
     with pytest.raises(MemoryLimit, match="interpolation"):
         TSNE(method="exact").fit(np.arange(400_000.0)[:, None])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e200])
+@pytest.mark.parametrize(
+    "model",
+    [
+        ClassicalMDS(),
+        Isomap(),
+        LocallyLinearEmbedding(),
+        MDS(),
+        SpectralEmbedding(),
+        UMAP(n_neighbors=5),
+        TSNE(perplexity=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_values_whose_squares_leave_float64_are_refused(model, size):
+    rows = size * np.random.default_rng(0).standard_normal((30, 3))
+    with np.errstate(all="ignore"), pytest.raises(InvalidData, match="float64"):
+        qed.clone(model).fit(rows)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ def measure(seconds, excess=0.0):
 
 
 def row(**measures):
-    return _record.Row("r", "a row", "2026-01-01", "abc", 1.0, measures)
+    return _record.Row("r", "a row", "2026-01-01", "abc", 1.0, "Some CPU", measures)
 
 
 def test_names_are_unique_and_only_filters():
@@ -93,22 +94,35 @@ def test_a_fast_wrong_answer_is_no_peer():
     assert "objective worse by 1e-03" in "\n".join(_record.details([rival]))
     ours = row(ours=measure(0.1, excess=1e-3), scikit_learn=measure(0.2))
     assert "worse answer" in _record.summary([ours])[-1]
-    page = _record.render({"machine": {}, "versions": {}, "rows": {"r": _record.asdict(ours)}})
+    page = _record.render({"machines": {}, "versions": {}, "rows": {"r": _record.asdict(ours)}})
     assert "1 rows, of which qed loses 1" in page
 
 
 def test_rows_survive_a_second_run(tmp_path, monkeypatch):
     monkeypatch.setattr(_record, "STORE", tmp_path / "results.json")
     monkeypatch.setattr(_record, "PAGE", tmp_path / "RESULTS.md")
-    stored = _record.load() | {"machine": _record.machine(2), "versions": {"qed": "0.1.0"}}
+    cpu, host = _record.machine(2)
+    stored = _record.load() | {"machines": {cpu: host}, "versions": {"qed": "0.1.0"}}
     _record.save(stored, [row(ours=measure(0.1), scikit_learn=measure(0.2))])
     again = _record.load()
     assert _record.rows_of(again)[0].measures["ours"] == measure(0.1)
     assert "1 rows, of which qed loses 0" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
 
 
+def test_rows_of_two_machines_name_theirs():
+    hosts = {cpu: {"threads": 2, "system": "Linux", "python": "3.11"} for cpu in ("One CPU", "Some CPU", "Unused CPU")}
+    mine = row(ours=measure(0.1))
+    other = replace(mine, name="s", cpu="One CPU")
+    page = _record.render(
+        {"machines": hosts, "versions": {}, "rows": {r.name: _record.asdict(r) for r in (mine, other)}}
+    )
+    assert "1 rows on One CPU, 2 threads, Linux, Python 3.11; 1 rows on Some CPU" in page
+    assert "Unused" not in page
+    assert _record.details([other])[-1].endswith("2026-01-01, abc, One CPU |")
+
+
 def test_what_the_scale_script_printed_is_shown():
-    stored = {"machine": {}, "versions": {}, "rows": {}}
+    stored = {"machines": {}, "versions": {}, "rows": {}}
     rows = {"r": _record.asdict(row(ours=measure(0.1)))}
     page = _record.render(stored | {"rows": rows, "larger_than_memory": {"stamp": "today", "text": "20 GB in 9 s\n"}})
     assert "## Larger than memory" in page

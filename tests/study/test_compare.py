@@ -15,7 +15,7 @@ from qed.model_selection._candidate import Candidate, TableTask, declared_candid
 from qed.study import _blend, _recipes
 from qed.study._encode import encode
 from qed.study._judge import HeldOut, Importance
-from qed.study._leaderboard import Comparison, Entry
+from qed.study._leaderboard import Comparison, Entry, gain_by_chance
 from qed.study._model import shuffled
 from qed.study._remarks import of_leaks
 from qed.study._source import read_table
@@ -163,6 +163,23 @@ def test_the_rule_of_one_standard_error():
     assert clear.chosen() is average
     with pytest.raises(InvalidParameter, match="prefer"):
         study.fit(prices(), "price", prefer="clever")
+
+
+def test_a_tuned_setting_that_gains_by_chance_does_not_win():
+    line, untuned = _entry("line", 1.02, 0.02, 0.01), _entry("trees", 1.01, 0.01, 0.01, "trees")
+    lucky = replace(_entry("tuned", 1.0, 0.0, 0.0, "trees"), is_by_chance=True)
+    found = Comparison([line, untuned, lucky], [], [])
+    assert found.best is found.chosen() is untuned
+    assert found.chosen("best") is lucky
+    assert Comparison([lucky], [], []).chosen() is lucky  # it is all there is
+
+
+@pytest.mark.parametrize("count", [1, 3, 10, 40])
+def test_the_best_of_many_settings_seldom_gains_so_much_by_chance(count):
+    gains = np.random.default_rng(0).normal(size=(20_000, count)).max(axis=1)  # of settings that are no better
+    taken = float(np.mean(gains > gain_by_chance(count)))
+    assert 0.05 < taken < 0.2  # about one in eight, however many were tried; without the condition 1 - 2**-count
+    assert np.mean(gains > 0) == pytest.approx(1 - 0.5**count, abs=0.02)
 
 
 def test_penguins_prefer_what_is_simple_when_asked():

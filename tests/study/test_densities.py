@@ -1,5 +1,7 @@
 """Densities of columns in each class: they have area one, and overlap as much as the classes do."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,19 @@ def test_the_page_shows_columns_that_tell_classes_apart():
     assert "How do the classes differ?" in text
     assert "Density of height in each class" in text
     assert "Density of noise in each class" not in text
+
+
+def test_a_class_has_one_colour_on_the_whole_page():
+    rng = np.random.default_rng(2)
+    # of the first, twelve rows are kept aside: too few for a curve
+    kind = np.repeat(["ash", "birch", "cedar"], [60, 160, 160])
+    table = {"height": rng.normal(size=380) + 3 * (kind == "birch") - 3 * (kind == "ash"), "kind": kind}
+    found = study.fit(table, "kind", budget=4)
+    (shown,) = found.held_out.densities
+    assert shown.classes == (1, 2)
+    drawn = set()
+    for svg in re.findall(r"<svg.*?</svg>", study_report(found).html(), re.DOTALL):
+        if 'class="curve line' in svg:
+            drawn |= set(re.findall(r'class="dot (group\d)"[^>]*></\w+>\s*<text[^>]*>(\w+)</text>', svg))
+    assert {name for _, name in drawn} == {"ash", "birch", "cedar"}
+    assert len(drawn) == 3

@@ -1,5 +1,6 @@
 """Anomalies of a table: found, explained, at the chosen rate, by a model that scores new rows."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import qed
 from qed.core import CertificateError, InvalidData, InvalidParameter
+from qed.report._detect import _typical
 from qed.study import _detect, detect
 from qed.study._detect import METHODS, _threshold
 
@@ -120,3 +122,12 @@ def test_a_changed_threshold_is_rejected(found):
     changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.schema, output=output))
     with pytest.raises(CertificateError, match="threshold"):
         changed.verify(table())
+
+
+def test_a_frequent_entry_is_not_called_less_frequent(found):
+    column = found.data.rows.column("kind")
+    codes, words = column.as_words()
+    usual = int(np.bincount(codes).argmax())
+    row, other = (int(np.flatnonzero(codes == code)[0]) for code in (usual, 1 - usual))
+    assert re.fullmatch(r"as \d+\s%\s?of rows", _typical(found, "kind", row).replace("\u202f", " "))
+    assert f"most often {words[usual]}" in _typical(found, "kind", other)

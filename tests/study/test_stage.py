@@ -89,3 +89,31 @@ def test_where_time_is_short_the_model_that_was_judged_is_shipped(monkeypatch):
     assert found.schema.fit_record.rows_fitted == 120
     assert any("120 of 300 rows: the time allows no more" in note for note in found.schema.fit_record.notes)
     assert not any("judgement is about" in note for note in found.schema.fit_record.notes)
+
+
+@pytest.mark.parametrize(("gain", "wins"), [(0.02, False), (0.6, True)])
+def test_a_tuned_setting_wins_only_where_rows_say_so(gain, wins):
+    bench = Bench(1000)
+    tuned = bench.candidate("family", 0.5, 1.0, detail="tuned")
+    plain = bench.candidate("family", 0.5, 1.0, refine=lambda: [tuned])
+    stage = Stage(bench.data, [plain], bench.clock, 1.0, bench.found, 400, 1000.0, 0)
+    assert stage.judged()
+    own, rng = stage._fold, np.random.default_rng(0)
+
+    def noisy(group, *args):  # the same model, but for noise and, in half of the rows, a gain
+        done = own(group, *args)
+        for one in group:
+            truth = stage.y[stage.folds[len(stage.said[one]) - 1]]
+            stage.said[one][-1] = truth + (1.0 - gain) * rng.normal(size=len(truth))
+            stage._enter(one, None)
+        return done
+
+    stage.said[plain] = [stage.y[fold] + rng.normal(size=len(fold)) for fold in stage.folds]
+    stage._enter(plain, None)
+    stage._fold = noisy
+    stage.refine()
+    stage.settle()
+    entry = next(one for one in bench.found.entries if one.title == "family, tuned")
+    assert entry.candidate.is_tuned
+    assert entry.is_by_chance is not wins
+    assert bench.found.chosen().title == ("family, tuned" if wins else "family")

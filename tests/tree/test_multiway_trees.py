@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 import qed
-from qed.tree import MultiwayTreeClassifier, export_text, impurity, plot_tree
+from qed.tree import MultiwayTreeClassifier, export_graphviz, export_text, impurity, plot_tree
 
 # days on which tennis is played: outlook, temperature, humidity, wind
 DAYS = """sunny hot high weak no|sunny hot high strong no|overcast hot high weak yes|rain mild high weak yes
@@ -143,10 +144,30 @@ def test_limits_and_edges():
     constant = MultiwayTreeClassifier().fit([["a"], ["a"], ["a"]], [0, 1, 1])
     assert constant.predict([["a"]]).tolist() == [1]
     assert qed.verify(constant, [["a"], ["a"], ["a"]], [0, 1, 1]).holds
-    with pytest.raises(qed.InvalidParameter, match="export_text"):
-        plot_tree(one)
+    assert len(plot_tree(one)) == 1
     with pytest.raises(ValueError, match="infinity"):
         MultiwayTreeClassifier().fit([[np.inf], [1.0]], [0, 1])
+
+
+def test_figures_have_a_line_for_each_value():
+    model = MultiwayTreeClassifier().fit(X, y)
+    names = ["outlook", "temperature", "humidity", "wind"]
+    tree = model.tree_
+    notes = plot_tree(model, feature_names=names, class_names=["no", "yes"], filled=True)
+    assert len(notes) == tree.node_count
+    assert notes[0].get_text().startswith("outlook\n")
+    heights = [note.xy[1] for note in notes]
+    assert max(heights) == heights[0]
+    assert len(set(heights)) == model.get_depth() + 1
+    text = export_graphviz(model, feature_names=names)
+    edges = re.findall(r'(\d+) -> (\d+) \[label="(\w+)"\]', text)
+    told = {(int(above), int(child)): value for above, child, value in edges}
+    for node in range(tree.node_count):
+        column = int(tree.feature[node])
+        for value, child in tree.branches(node):
+            assert told.pop((node, child)) == str(model.categories_[column][value])
+    assert not told
+    assert "(...)" in export_graphviz(model, max_depth=0)
 
 
 def test_changed_models_are_refused():

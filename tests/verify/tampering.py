@@ -43,8 +43,8 @@ BOUNDS = frozenset(
 TELLING = frozenset(
     {"trace", "evaluations", "nodes", "passes", "directions", "checked", "condition", "outcome", "dual"}
 )
-# What earlier files do not say: a fingerprint without them is held to less, and a likelihood is not decomposed.
-UNSAID = frozenset({"mean_rounding", "spread_rounding", "decomposition"})
+# What earlier files do not say: a fingerprint without them is held to less.
+UNSAID = frozenset({"mean_rounding", "spread_rounding"})
 # Attributes that classes were once recognised by: a class that does not declare them must not be judged by them.
 FOREIGN = (
     "alpha_", "C_", "l1_ratio_", "ridge_", "steps_", "estimators_", "transformers_", "code_book_", "t_", "scaler_", "encodings_",

@@ -192,7 +192,7 @@ def test_gaps_of_hard_margins_neither_vanish_nor_forget_rounding(size):
     assert qed.verify(model, X, y).holds
     model.coef_ *= 1 + 1e-7  # the margins grow with the coefficients: no row is on the wrong side of its own
     model.intercept_ *= 1 + 1e-7
-    with pytest.raises(qed.CertificateError, match="is false"):
+    with pytest.raises(qed.CertificateError, match="is not what these data give"):
         qed.verify(model, X, y)
 
 

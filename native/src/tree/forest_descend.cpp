@@ -1,118 +1,101 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <vector>
 
 #include "qed/dense/numbers.hpp"
+#include "qed/machine/fetch.hpp"
 #include "qed/machine/parallel.hpp"
+#include "qed/machine/scratch.hpp"
 #include "qed/sparse/csr.hpp"
+#include "qed/tree/descend.hpp"
 #include "qed/tree/forest.hpp"
 
 namespace qed {
 namespace {
 
-constexpr std::uint32_t kMissingLeft = 0x80000000U;
-constexpr std::uint32_t kByCategory = 0x40000000U;
-constexpr std::uint32_t kColumn = 0x3FFFFFFFU;
-constexpr Index kRowsOfBlock = 512;    // fewest that go through a tree together, while its nodes are near
-constexpr Index kRowsOfLarge = 16384;  // most: each block fetches all trees again
-constexpr int kLanes8 = 8;
+constexpr Index kRowsOfBlock = 512;     // fewest that go through a tree together, while its nodes are near
+constexpr Index kRowsOfLarge = 16384;   // most: each block fetches all trees again
+constexpr Index kDescents = 16 * kLanes16;  // fewest at a time: few rows go through several trees together
+constexpr Index kAhead = 24;  // rows that are fetched while those before them go down; of wide ones the first columns
+constexpr Index kFetched = 64;
+constexpr std::uint32_t kPassedOver = 0xFFFFFFFFU;
 
-/// A category goes left if its bit is set; what is no category that the fit has seen goes where missing values go.
-bool is_in_set(const std::uint32_t* sets, const PackedNode& node, double value) noexcept {
-    if (!(value >= 0.0 && value < 256.0)) {
-        return (node.feature & kMissingLeft) != 0;
-    }
-    const auto category = static_cast<std::uint32_t>(value);
-    const std::uint32_t* const set = sets + static_cast<Index>(node.threshold) * 16;
-    const bool is_known = ((set[8 + category / 32] >> (category % 32)) & 1U) != 0;
-    return is_known ? ((set[category / 32] >> (category % 32)) & 1U) != 0 : (node.feature & kMissingLeft) != 0;
-}
+/// The rows [first, last) of a table, of which the first is row `number` of the whole.
+struct RowBlock {
+    const Matrix& x;
+    Index first, last, number;
 
-template <bool kSets>
-std::uint32_t below(const PackedNode& node, double value, const std::uint32_t* sets) noexcept {
-    if constexpr (kSets) {
-        if ((node.feature & kByCategory) != 0) {
-            return node.left + (is_in_set(sets, node, value) ? 0U : 1U);
-        }
-    }
-    const auto is_missing = static_cast<std::uint32_t>(value != value);
-    const auto goes_right = static_cast<std::uint32_t>(!(value <= node.threshold));
-    return node.left + (goes_right & ~(is_missing & (node.feature >> 31)));
-}
+    [[nodiscard]] Index count() const noexcept { return last - first; }
+};
 
-/// Calls done(i, packed node) for the leaf of each row in [first, last) that `wants` asks for.
-template <bool kSets, class T, class Wants, class Done>
-void descend(const PackedForest& forest, Index tree, const Matrix& x, Index first, Index last, const Wants& wants,
-             const Done& done) {
-    const Index origin = forest.starts[at(tree)];
-    const PackedNode* const nodes = forest.nodes.data() + origin;
-    const std::uint32_t* const sets = forest.sets.data();
-    Index next = first;
-    while (next < last) {
-        std::uint32_t at_node[kLanes8] = {};
-        const T* rows[kLanes8];
-        Index numbers[kLanes8];
-        int filled = 0;
-        for (; next < last && filled < kLanes8; ++next) {
-            if (wants(next)) {
-                numbers[filled] = next;
-                rows[filled++] = x.at<T>(next, 0);
-            }
-        }
-        for (int lane = filled; lane < kLanes8 && filled > 0; ++lane) {
-            rows[lane] = rows[0];
-        }
-        for (bool moved = filled > 0; moved;) {
-            moved = false;
-            for (int lane = 0; lane < kLanes8; ++lane) {
-                const PackedNode& node = nodes[at_node[lane]];
-                const auto column = static_cast<Index>(node.feature & kColumn);
-                const std::uint32_t next_node =
-                    below<kSets>(node, static_cast<double>(rows[lane][column * x.column_stride]), sets);
-                moved |= next_node != at_node[lane];
-                at_node[lane] = next_node;
-            }
-        }
-        for (int lane = 0; lane < filled; ++lane) {
-            done(numbers[lane], origin + static_cast<Index>(at_node[lane]));
-        }
-    }
-}
-
-template <class Wants, class Done>
-void descend_block(const PackedForest& forest, Index tree, const Matrix& x, Index first, Index last,
-                   const Wants& wants, const Done& done) {
-    with_type(x.kind, [&](auto type) {
+/// The leaf of each row of a block in the trees [tree, tree + many); rows that lie in the bag of a tree are passed over.
+void find_leaves(const PackedForest& forest, const RowBlock& block, const ForestSum& sum, Index tree, Index many,
+                 std::uint32_t* leaves) {
+    const Index count = block.count();
+    const bool has_bags = sum.bags != nullptr;
+    with_type(block.x.kind, [&](auto type) {
         using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        Index row = 0;
+        Index own = 0;
+        const Index fetched = block.x.column_stride == 1 ? std::min(block.x.columns, kFetched) : 0;
+        const auto next = [&](Descent<T>& descent) {
+            for (; own < many; ++own, row = 0) {
+                for (; row < count; ++row) {
+                    const Index bit = block.number + row;
+                    if (has_bags && ((sum.bags[(tree + own) * sum.bag_bytes + bit / 8] >> (bit % 8)) & 1) != 0) {
+                        leaves[own * count + row] = kPassedOver;
+                        continue;
+                    }
+                    descent = {forest.nodes.get() + forest.starts[at(tree + own)],
+                               block.x.at<T>(block.first + row, 0), own * count + row};
+                    fetch_lines(block.x.at<T>(block.first + std::min(row + kAhead, count - 1), 0), fetched);
+                    ++row;
+                    return true;
+                }
+            }
+            return false;
+        };
+        const auto done = [&](Index number, const PackedNode& leaf) {
+            leaves[number] = static_cast<std::uint32_t>(leaf_number(leaf));
+        };
         if (forest.sets.empty()) {
-            descend<false, T>(forest, tree, x, first, last, wants, done);
+            follow<false, T>(block.x.column_stride, nullptr, next, done);
         } else {
-            descend<true, T>(forest, tree, x, first, last, wants, done);
+            follow<true, T>(block.x.column_stride, forest.sets.data(), next, done);
         }
     });
 }
 
+/// Calls each(tree, leaves of the rows) for all trees, in order.
 template <class Each>
-void for_blocks(const PackedForest& forest, const Matrix& x, const Each& each) {
-    const auto trees = static_cast<Index>(forest.starts.size()) - 1;
-    const Effort effort(40.0 * static_cast<double>(x.rows) * static_cast<double>(trees));
+void for_trees(const PackedForest& forest, const RowBlock& block, const ForestSum& sum, const Each& each) {
+    const Index trees = forest.trees();
+    const Index together = std::min(trees, blocks_of(kDescents, block.count()));
+    const ScratchArray<std::uint32_t> leaves(together * block.count());
+    for (Index tree = 0; tree < trees; tree += together) {
+        const Index many = std::min(together, trees - tree);
+        find_leaves(forest, block, sum, tree, many, leaves.get());
+        for (Index own = 0; own < many; ++own) {
+            each(tree + own, leaves.get() + own * block.count());
+        }
+    }
+}
+
+template <class Work>
+void for_blocks(const PackedForest& forest, const Matrix& x, const Work& work) {
+    const Effort effort(40.0 * static_cast<double>(x.rows) * static_cast<double>(forest.trees()));
     // rows do not depend on one another: blocks may be as large as threads allow
     const Index size = std::clamp(blocks_of(x.rows, 2 * thread_count()), kRowsOfBlock, kRowsOfLarge);
     parallel_for(blocks_of(x.rows, size), [&](Index block) {
         const Index first = block * size;
-        const Index last = std::min(x.rows, first + size);
-        for (Index tree = 0; tree < trees; ++tree) {
-            each(tree, x, first, last, first);
-        }
+        work(RowBlock{x, first, std::min(x.rows, first + size), first});
     });
 }
 
 /// Rows of a sparse table, a block at a time as an array.
-template <class Each>
-void for_blocks(const PackedForest& forest, const SparseRows& x, const Each& each) {
-    const auto trees = static_cast<Index>(forest.starts.size()) - 1;
+template <class Work>
+void for_blocks(const PackedForest& forest, const SparseRows& x, const Work& work) {
     const Index size = std::clamp<Index>((Index{1} << 20) / std::max<Index>(x.columns, 1), 1, kRowsOfBlock);
-    const Effort effort(40.0 * static_cast<double>(x.rows) * static_cast<double>(trees));
+    const Effort effort(40.0 * static_cast<double>(x.rows) * static_cast<double>(forest.trees()));
     parallel_for(blocks_of(x.rows, size), [&](Index block) {
         const Index first = block * size;
         const Index count = std::min(x.rows - first, size);
@@ -125,29 +108,25 @@ void for_blocks(const PackedForest& forest, const SparseRows& x, const Each& eac
             }
         });
         const Matrix rows = row_major(values.data(), count, x.columns, x.columns);
-        for (Index tree = 0; tree < trees; ++tree) {
-            each(tree, rows, 0, count, first);
-        }
+        work(RowBlock{rows, 0, count, first});
     });
 }
 
 template <class Table>
 void add_all(const PackedForest& forest, const Table& x, const ForestSum& sum, double* out) {
-    for_blocks(forest, x, [&](Index tree, const Matrix& rows, Index first, Index last, Index shift) {
-        const Index offset = shift - first;
-        const std::uint8_t* const bag = sum.bags == nullptr ? nullptr : sum.bags + tree * sum.bag_bytes;
-        const auto wants = [&](Index i) {
-            const Index row = i + offset;
-            return bag == nullptr || ((bag[row / 8] >> (row % 8)) & 1) == 0;
-        };
-        const Index width = forest.width;
-        const Index stride = sum.groups * width;
-        double* const own = out + (tree % sum.groups) * width;
-        descend_block(forest, tree, rows, first, last, wants, [&](Index i, Index node) {
-            const double* const values = sum.values + static_cast<Index>(forest.leaf[at(node)]) * width;
-            double* const to = own + (i + offset) * stride;
-            for (Index k = 0; k < width; ++k) {
-                to[k] += values[k];
+    const Index width = forest.width;
+    const Index stride = sum.groups * width;
+    for_blocks(forest, x, [&](const RowBlock& block) {
+        for_trees(forest, block, sum, [&](Index tree, const std::uint32_t* leaves) {
+            double* const own = out + block.number * stride + (tree % sum.groups) * width;
+            for (Index i = 0; i < block.count(); ++i) {
+                if (leaves[i] == kPassedOver) {
+                    continue;
+                }
+                const double* const values = sum.values + static_cast<Index>(leaves[i]) * width;
+                for (Index k = 0; k < width; ++k) {
+                    own[i * stride + k] += values[k];
+                }
             }
         });
     });
@@ -155,13 +134,13 @@ void add_all(const PackedForest& forest, const Table& x, const ForestSum& sum, d
 
 template <class Table>
 void apply_all(const PackedForest& forest, const Table& x, std::int32_t* leaves) {
-    const auto trees = static_cast<Index>(forest.starts.size()) - 1;
-    for_blocks(forest, x, [&](Index tree, const Matrix& rows, Index first, Index last, Index shift) {
-        descend_block(
-            forest, tree, rows, first, last, [](Index) { return true; },
-            [&](Index i, Index node) {
-                leaves[(i + shift - first) * trees + tree] = static_cast<std::int32_t>(forest.leaf[at(node)]);
-            });
+    const Index trees = forest.trees();
+    for_blocks(forest, x, [&](const RowBlock& block) {
+        for_trees(forest, block, ForestSum{}, [&](Index tree, const std::uint32_t* own) {
+            for (Index i = 0; i < block.count(); ++i) {
+                leaves[(block.number + i) * trees + tree] = static_cast<std::int32_t>(own[i]);
+            }
+        });
     });
 }
 

@@ -37,9 +37,9 @@ class SampledGrower {
           drawn_(at(columns_)),
           chosen_(at(blocks_of(columns_, 64)), 0) {}
 
-    /// A tree of some rows, and their weights (null for ones).
-    ForestTree grow(std::uint64_t seed, double leaf_weight, const std::vector<std::uint32_t>& rows,
-                    const double* weights, bool is_whole) {
+    /// Grows a tree of some rows, and their weights (null for ones).
+    void grow(std::uint64_t seed, double leaf_weight, const std::vector<std::uint32_t>& rows, const double* weights,
+              bool is_whole) {
         limits_.seed = seed;
         limits_.leaf_weight = rule_.leaf_weight = leaf_weight;
         rows_.start(rows.data(), static_cast<Index>(rows.size()), weights, is_whole);
@@ -50,7 +50,57 @@ class SampledGrower {
         arena_.nodes.push_back(rows_.root(arena_));
         total_weight_ = arena_.nodes[0].weight;
         limits_.leaves > 0 ? grow_best_first() : grow_depth_first();
-        return written();
+    }
+
+    /// The tree, with all that is known of each node.
+    [[nodiscard]] GrownTree all_nodes() const { return rows_.written(arena_); }
+
+    /// The tree, with what a forest keeps.
+    [[nodiscard]] ForestTree written() const {
+        ForestTree tree;
+        const bool is_whole = rows_.count() == x_.rows();
+        tree.leaf.assign(is_whole ? at(x_.rows()) : 0, 0);
+        tree.importance.assign(at(columns_), 0.0);
+        const std::size_t inner = arena_.nodes.size() / 2;
+        tree.feature.reserve(arena_.nodes.size());
+        tree.threshold.reserve(inner);
+        tree.missing_left.reserve(inner);
+        tree.weight.reserve(inner + 1);
+        tree.values.reserve((inner + 1) * at(y_.width));
+        const double unit = unit_of(y_) / total_weight_;
+        walk_left_first(arena_.nodes, [&](Index number, Index, bool) {
+            const TreeNode& node = arena_.nodes[at(number)];
+            if (node.left >= 0) {
+                tree.feature.push_back(static_cast<std::int32_t>(node.feature));
+                tree.threshold.push_back(node.threshold);
+                tree.missing_left.push_back(node.missing_left ? 1 : 0);
+                if (node.set >= 0) {
+                    const CategorySet& set = arena_.sets[at(node.set)];
+                    tree.by_set.push_back(static_cast<Index>(tree.threshold.size()) - 1);
+                    tree.sets.insert(tree.sets.end(), set.words, set.words + 16);
+                }
+                tree.importance[at(node.feature)] +=
+                    unit *
+                    std::max(node.scale - arena_.nodes[at(node.left)].scale - arena_.nodes[at(node.right)].scale, 0.0);
+                return;
+            }
+            tree.feature.push_back(-1);
+            const std::uint32_t* const rows = rows_.rows_of(node);
+            for (Index i = node.start; i < node.stop && is_whole; ++i) {
+                tree.leaf[rows[i]] = static_cast<std::int32_t>(tree.weight.size());
+            }
+            tree.weight.push_back(node.weight);
+            const double* const values = arena_.values.data() + number * y_.width;
+            tree.values.insert(tree.values.end(), values, values + y_.width);
+            if (limits_.monotone != nullptr) {  // splits on free columns leave the limits
+                const double own = std::clamp(rows_.value_of(arena_, number), node.low, node.high);
+                tree.values.back() = y_.codes != nullptr ? own * node.weight : own;
+                if (y_.codes != nullptr) {
+                    tree.values[tree.values.size() - 2] = (1.0 - own) * node.weight;
+                }
+            }
+        });
+        return tree;
     }
 
   private:
@@ -305,53 +355,6 @@ class SampledGrower {
         }
     }
 
-    [[nodiscard]] ForestTree written() const {
-        ForestTree tree;
-        const bool is_whole = rows_.count() == x_.rows();
-        tree.leaf.assign(is_whole ? at(x_.rows()) : 0, 0);
-        tree.importance.assign(at(columns_), 0.0);
-        const std::size_t inner = arena_.nodes.size() / 2;
-        tree.feature.reserve(arena_.nodes.size());
-        tree.threshold.reserve(inner);
-        tree.missing_left.reserve(inner);
-        tree.weight.reserve(inner + 1);
-        tree.values.reserve((inner + 1) * at(y_.width));
-        const double unit = unit_of(y_) / total_weight_;
-        walk_left_first(arena_.nodes, [&](Index number, Index, bool) {
-            const TreeNode& node = arena_.nodes[at(number)];
-            if (node.left >= 0) {
-                tree.feature.push_back(static_cast<std::int32_t>(node.feature));
-                tree.threshold.push_back(node.threshold);
-                tree.missing_left.push_back(node.missing_left ? 1 : 0);
-                if (node.set >= 0) {
-                    const CategorySet& set = arena_.sets[at(node.set)];
-                    tree.by_set.push_back(static_cast<Index>(tree.threshold.size()) - 1);
-                    tree.sets.insert(tree.sets.end(), set.words, set.words + 16);
-                }
-                tree.importance[at(node.feature)] +=
-                    unit *
-                    std::max(node.scale - arena_.nodes[at(node.left)].scale - arena_.nodes[at(node.right)].scale, 0.0);
-                return;
-            }
-            tree.feature.push_back(-1);
-            const std::uint32_t* const rows = rows_.rows_of(node);
-            for (Index i = node.start; i < node.stop && is_whole; ++i) {
-                tree.leaf[rows[i]] = static_cast<std::int32_t>(tree.weight.size());
-            }
-            tree.weight.push_back(node.weight);
-            const double* const values = arena_.values.data() + number * y_.width;
-            tree.values.insert(tree.values.end(), values, values + y_.width);
-            if (limits_.monotone != nullptr) {  // splits on free columns leave the limits
-                const double own = std::clamp(rows_.value_of(arena_, number), node.low, node.high);
-                tree.values.back() = y_.codes != nullptr ? own * node.weight : own;
-                if (y_.codes != nullptr) {
-                    tree.values[tree.values.size() - 2] = (1.0 - own) * node.weight;
-                }
-            }
-        });
-        return tree;
-    }
-
     const RankedTable& x_;
     const TreeTargets& y_;
     TreeLimits limits_;
@@ -379,19 +382,40 @@ std::uint64_t seed_of_tree(std::uint64_t seed, Index tree) noexcept {
     return column_stream(seed, tree);
 }
 
-void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) noexcept {
+void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) {
     const std::uint64_t stream = column_stream(seed, -1);
     std::fill_n(times, count, 0U);
+    const auto cells = static_cast<double>(count);
+    const ScratchArray<std::uint32_t> guide(cumulated == nullptr ? 1 : count + 1);  // a row near the start of each cell
+    Index near = 0;
+    for (Index cell = 0; cumulated != nullptr && cell <= count; ++cell) {
+        const double start = static_cast<double>(cell) / cells * cumulated[count - 1];
+        for (; near < count - 1 && cumulated[near] <= start; ++near) {
+        }
+        guide[cell] = static_cast<std::uint32_t>(near);
+    }
     for (Index i = 0; i < draws; ++i) {
         const double share = uniform_of(stream + static_cast<std::uint64_t>(i));
-        Index row = 0;
-        if (cumulated == nullptr) {
-            row = static_cast<Index>(share * static_cast<double>(count));
-        } else {
-            row = std::upper_bound(cumulated, cumulated + count, share * cumulated[count - 1]) - cumulated;
+        auto row = static_cast<Index>(share * cells);
+        if (cumulated != nullptr) {  // the first row whose cumulated share is larger
+            const double reached = share * cumulated[count - 1];
+            row = static_cast<Index>(guide[row]);
+            for (; row > 0 && cumulated[row - 1] > reached; --row) {
+            }
+            for (; row < count - 1 && cumulated[row] <= reached; ++row) {
+            }
         }
         ++times[std::min(row, count - 1)];
     }
+}
+
+GrownTree grow_drawn_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits) {
+    const RankedTable table(x, nullptr, kBins, Keeps::values);
+    const std::vector<std::uint32_t> rows = used_rows(y, x.rows());
+    const std::vector<double> weights = used_weights(y, rows);
+    SampledGrower grower(table, y, limits, !weights.empty());
+    grower.grow(limits.seed, limits.leaf_weight, rows, weights.empty() ? nullptr : weights.data(), weights.empty());
+    return grower.all_nodes();
 }
 
 std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, const double* share,
@@ -465,8 +489,8 @@ std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, 
         if (grower == nullptr) {
             grower = std::make_unique<SampledGrower>(x, y, limits, !weights.empty());
         }
-        trees[at(k)] =
-            grower->grow(seed, limits.leaf_weight * weight, rows, weights.empty() ? nullptr : weights.data(), is_whole);
+        grower->grow(seed, limits.leaf_weight * weight, rows, weights.empty() ? nullptr : weights.data(), is_whole);
+        trees[at(k)] = grower->written();
         const std::lock_guard lock(guards_idle);
         idle.push_back(std::move(grower));
     });

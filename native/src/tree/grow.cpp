@@ -10,6 +10,7 @@
 #include "qed/machine/parallel.hpp"
 #include "qed/machine/scratch.hpp"
 #include "qed/tree/columns.hpp"
+#include "qed/tree/forest.hpp"
 #include "qed/tree/node.hpp"
 #include "qed/tree/rows.hpp"
 #include "qed/tree/split.hpp"
@@ -26,7 +27,6 @@ using Node = TreeNode;
 /// Nodes, and what a search of two children works with.
 struct Arena : TreeArena {
     std::vector<TreeCut> cuts;
-    std::vector<double> thresholds;
     std::vector<double> totals[2];
     std::vector<std::uint8_t> chosen[2];
     std::vector<CategorySet> found_sets;  ///< of the cuts of columns of categories
@@ -39,7 +39,7 @@ class Grower {
           y_(y),
           limits_(limits),
           columns_(x.columns()),
-          used_(used_rows(x, y)),
+          used_(used_rows(y, x.rows())),
           count_(static_cast<Index>(used_.size())),
           weights_(used_weights(y, used_)),
           rows_(y, limits, count_, !weights_.empty()),
@@ -57,7 +57,9 @@ class Grower {
         Arena arena;
         add_root(arena);
         limits_.leaves > 0 ? grow_best_first(arena) : grow_depth_first(arena);
-        return written(arena);
+        GrownTree tree = rows_.written(arena);
+        tree.all_distinct = distinct_ == count_;
+        return tree;
     }
 
     /// The least impurity of all trees of depth two (or one), in units of gains.
@@ -91,26 +93,6 @@ class Grower {
     [[nodiscard]] double total_weight() const noexcept { return total_weight_; }
 
   private:
-    static std::vector<std::uint32_t> used_rows(const TreeTable& x, const TreeTargets& y) {
-        std::vector<std::uint32_t> used;
-        used.reserve(at(x.rows()));
-        for (Index i = 0; i < x.rows(); ++i) {
-            if (y.weights == nullptr || y.weights[i] > 0.0) {
-                used.push_back(static_cast<std::uint32_t>(i));
-            }
-        }
-        return used;
-    }
-    static std::vector<double> used_weights(const TreeTargets& y, const std::vector<std::uint32_t>& used) {
-        std::vector<double> weights;
-        if (y.weights != nullptr) {
-            weights.reserve(used.size());
-            for (const std::uint32_t row : used) {
-                weights.push_back(y.weights[row]);
-            }
-        }
-        return weights;
-    }
     /// Copies columns that are sorted already, without the rows that are not used.
     void take_sorted(const TreeEntry* sorted) {
         const Index rows = x_.rows();
@@ -181,7 +163,6 @@ class Grower {
     void choose(Arena& arena, Node* const* nodes, Index many, bool in_parallel) const {
         const bool draws = limits_.features < columns_;
         arena.cuts.assign(at(many * columns_), TreeCut{});
-        arena.thresholds.resize(limits_.is_random ? at(many * columns_) : 0);
         arena.found_sets.resize(limits_.by_category != nullptr ? at(many * columns_) : 0);
         SplitView views[2] = {};
         for (Index c = 0; c < many; ++c) {
@@ -217,14 +198,12 @@ class Grower {
                     arena.found_sets[place] = found.set;
                     continue;
                 }
-                arena.cuts[place] = limits_.is_random ? drawn_cut(*nodes[c], views[c], own, j, arena.thresholds[place])
-                                                      : best_cut(views[c], own, entries);
+                arena.cuts[place] = best_cut(views[c], own, entries);
             }
         });
         for (Index c = 0; c < many; ++c) {
             if (nodes[c]->is_open) {
-                const double* const thresholds = limits_.is_random ? arena.thresholds.data() + c * columns_ : nullptr;
-                settle(arena, *nodes[c], c * columns_, thresholds);
+                settle(arena, *nodes[c], c * columns_);
             }
         }
     }
@@ -240,36 +219,11 @@ class Grower {
         for (Index i = 0; i < view.count; ++i) {
             codes[i] = category_at(node, node.start + i, j);
         }
-        return limits_.is_random
-                   ? drawn_set(view, rule, node.start, codes.get(), entries.get(), column_stream(node.seed, j))
-                   : best_set(view, rule, node.start, codes.get(), entries.get());
-    }
-
-    TreeCut drawn_cut(const Node& node, const SplitView& view, const SplitRule& rule, Index j,
-                      double& threshold) const {
-        const TreeEntry* const entries = entries_of(node, j);
-        const Index known = view.count - count_missing(entries, view.count);
-        const std::uint64_t stream = column_stream(node.seed, j);
-        const double low = value_of(node, j, 0);
-        const double high = value_of(node, j, known - 1);
-        const double share = uniform_of(stream);
-        threshold = low * (1.0 - share) + high * share;
-        threshold = threshold >= low && threshold < high ? threshold : low;
-        if (low == high) {  // only missing values differ
-            threshold = std::numeric_limits<double>::infinity();
-            return one_cut(view, rule, entries, known, false);
-        }
-        Index left = 1;
-        Index right = known;
-        while (left < right) {  // entries before `left` are up to the threshold, those from `right` on above it
-            const Index middle = left + (right - left) / 2;
-            value_of(node, j, middle) <= threshold ? left = middle + 1 : right = middle;
-        }
-        return one_cut(view, rule, entries, left, known < view.count && (mixed_bits(stream) & 1U) != 0);
+        return best_set(view, rule, node.start, codes.get(), entries.get());
     }
 
     /// Compares columns in order.
-    void settle(Arena& arena, Node& node, Index first, const double* thresholds) const {
+    void settle(Arena& arena, Node& node, Index first) const {
         const TreeCut* const cuts = arena.cuts.data() + first;
         double bar = -std::numeric_limits<double>::infinity();
         for (Index j = 0; j < columns_; ++j) {
@@ -284,7 +238,7 @@ class Grower {
             node.set = static_cast<Index>(arena.sets.size());
             arena.sets.push_back(arena.found_sets[at(first + node.feature)]);
         } else if (node.is_open) {
-            node.threshold = thresholds != nullptr ? thresholds[node.feature] : middle_of(node);
+            node.threshold = middle_of(node);
         }
     }
 
@@ -417,45 +371,6 @@ class Grower {
         }
     }
 
-    [[nodiscard]] GrownTree written(const Arena& arena) const {
-        GrownTree tree;
-        tree.all_distinct = distinct_ == count_;
-        const double unit = unit_of(y_);
-        walk_left_first(arena.nodes, [&](Index number, Index parent, bool is_right) {
-            const Node& node = arena.nodes[at(number)];
-            const auto here = static_cast<Index>(tree.left.size());
-            if (parent >= 0) {
-                (is_right ? tree.right : tree.left)[at(parent)] = here;
-            }
-            const bool is_leaf = node.left < 0;
-            tree.left.push_back(-1);
-            tree.right.push_back(-1);
-            tree.feature.push_back(is_leaf ? -2 : node.feature);
-            tree.threshold.push_back(is_leaf ? -2.0 : node.threshold);
-            tree.missing_left.push_back(!is_leaf && node.missing_left ? 1 : 0);
-            if (!is_leaf && node.set >= 0) {
-                const CategorySet& set = arena.sets[at(node.set)];
-                tree.by_set.push_back(here);
-                tree.sets.insert(tree.sets.end(), set.words, set.words + 16);
-            }
-            tree.rows.push_back(node.count());
-            tree.weight.push_back(node.weight);
-            tree.impurity.push_back(node.scale * unit / node.weight);
-            for (Index k = 0; k < y_.width; ++k) {
-                const double value = arena.values[at(number * y_.width + k)];
-                tree.values.push_back(y_.codes != nullptr ? value / node.weight : value);
-            }
-            if (limits_.monotone != nullptr && y_.width <= 2) {
-                double* const last = &tree.values.back();
-                *last = std::clamp(*last, node.low, node.high);
-                if (y_.width == 2) {
-                    last[-1] = 1.0 - *last;
-                }
-            }
-        });
-        return tree;
-    }
-
     /// Every cut of the root between different values.
     [[nodiscard]] std::vector<std::pair<Index, TreeCut>> all_cuts() const {
         std::vector<std::pair<Index, TreeCut>> cuts;
@@ -492,6 +407,9 @@ class Grower {
 }  // namespace
 
 GrownTree grow_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits) {
+    if (limits.is_random) {  // nothing needs to be sorted
+        return grow_drawn_tree(x, y, limits);
+    }
     const Effort effort(64.0 * static_cast<double>(x.rows()) * static_cast<double>(x.columns()));
     return Grower(x, y, limits).grow();
 }

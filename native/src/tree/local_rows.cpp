@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "qed/machine/fetch.hpp"
 #include "qed/machine/matrix.hpp"
 
 namespace qed {
@@ -10,15 +11,6 @@ namespace {
 
 constexpr Index kLocalRows = 1 << 10;  // 64 columns of ranks, or 32 of doubles, fill 256 KiB
 constexpr Index kAhead = 8;            // rows that are fetched while others are copied
-
-/// Fetches the lines of a row.
-template <class T>
-void fetch(const T* row, Index columns) noexcept {
-    constexpr Index kLine = kCacheLine / sizeof(T);
-    for (Index j = 0; j < columns; j += kLine) {
-        __builtin_prefetch(row + j);
-    }
-}
 
 /// Copies some rows, `from_step` apart, into columns, `to_step` apart.
 template <class T>
@@ -28,7 +20,7 @@ void turn(const T* from, Index from_step, Index columns, const std::uint32_t* ro
         const T* own[kAhead];
         for (Index k = 0; k < kAhead; ++k) {
             own[k] = from + static_cast<Index>(rows[i + k]) * from_step;
-            fetch(from + static_cast<Index>(rows[std::min(i + k + kAhead, count - 1)]) * from_step, columns);
+            fetch_lines(from + static_cast<Index>(rows[std::min(i + k + kAhead, count - 1)]) * from_step, columns);
         }
         for (Index j = 0; j < columns; ++j) {
             T piece[kAhead];
@@ -49,7 +41,7 @@ void turn(const T* from, Index from_step, Index columns, const std::uint32_t* ro
 template <class T>
 void copy_rows(const T* from, Index step, const std::uint32_t* rows, Index count, T* to) {
     for (Index i = 0; i < count; ++i) {
-        fetch(from + static_cast<Index>(rows[std::min(i + kAhead, count - 1)]) * step, step);
+        fetch_lines(from + static_cast<Index>(rows[std::min(i + kAhead, count - 1)]) * step, step);
         std::copy_n(from + static_cast<Index>(rows[i]) * step, step, to + i * step);
     }
 }

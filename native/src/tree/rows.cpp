@@ -14,6 +14,28 @@ constexpr double kEven = 16.0;  // weights of so many to one cost sums the four 
 
 }  // namespace
 
+std::vector<std::uint32_t> used_rows(const TreeTargets& y, Index count) {
+    std::vector<std::uint32_t> used;
+    used.reserve(at(count));
+    for (Index i = 0; i < count; ++i) {
+        if (y.weights == nullptr || y.weights[i] > 0.0) {
+            used.push_back(static_cast<std::uint32_t>(i));
+        }
+    }
+    return used;
+}
+
+std::vector<double> used_weights(const TreeTargets& y, const std::vector<std::uint32_t>& used) {
+    std::vector<double> weights;
+    if (y.weights != nullptr) {
+        weights.reserve(used.size());
+        for (const std::uint32_t row : used) {
+            weights.push_back(y.weights[row]);
+        }
+    }
+    return weights;
+}
+
 TreeRows::TreeRows(const TreeTargets& y, const TreeLimits& limits, Index most, bool has_weights)
     : y_(y),
       limits_(limits),
@@ -194,6 +216,44 @@ void TreeRows::add_children(TreeArena& arena, Index number, Index middle) const 
 double TreeRows::value_of(const TreeArena& arena, Index number) const noexcept {
     const double* const values = arena.values.data() + number * y_.width;
     return y_.codes != nullptr ? values[y_.width - 1] / arena.nodes[at(number)].weight : values[0];
+}
+
+GrownTree TreeRows::written(const TreeArena& arena) const {
+    GrownTree tree;
+    const double unit = unit_of(y_);
+    walk_left_first(arena.nodes, [&](Index number, Index parent, bool is_right) {
+        const TreeNode& node = arena.nodes[at(number)];
+        const auto here = static_cast<Index>(tree.left.size());
+        if (parent >= 0) {
+            (is_right ? tree.right : tree.left)[at(parent)] = here;
+        }
+        const bool is_leaf = node.left < 0;
+        tree.left.push_back(-1);
+        tree.right.push_back(-1);
+        tree.feature.push_back(is_leaf ? -2 : node.feature);
+        tree.threshold.push_back(is_leaf ? -2.0 : node.threshold);
+        tree.missing_left.push_back(!is_leaf && node.missing_left ? 1 : 0);
+        if (!is_leaf && node.set >= 0) {
+            const CategorySet& set = arena.sets[at(node.set)];
+            tree.by_set.push_back(here);
+            tree.sets.insert(tree.sets.end(), set.words, set.words + 16);
+        }
+        tree.rows.push_back(node.count());
+        tree.weight.push_back(node.weight);
+        tree.impurity.push_back(node.scale * unit / node.weight);
+        for (Index k = 0; k < y_.width; ++k) {
+            const double value = arena.values[at(number * y_.width + k)];
+            tree.values.push_back(y_.codes != nullptr ? value / node.weight : value);
+        }
+        if (limits_.monotone != nullptr && y_.width <= 2) {
+            double* const last = &tree.values.back();
+            *last = std::clamp(*last, node.low, node.high);
+            if (y_.width == 2) {
+                last[-1] = 1.0 - *last;
+            }
+        }
+    });
+    return tree;
 }
 
 bool TreeRows::is_enough(double gain, double total_weight) const noexcept {

@@ -54,7 +54,7 @@ def _pairs_up(model: Any, curves: list[Any]) -> str:
 
 
 class CalibratedClassifierCV(Classifier, RoutesToOne):
-    r"""Probabilities from the scores of any classifier, by curves learnt on folds that it was not fitted on.
+    r"""Probability calibration of any classifier, by sigmoid, isotonic or temperature scaling on held-out folds.
 
     Objective
     ---------

@@ -19,7 +19,7 @@ EDGE = 1.96  # standard errors on either side of a correlation that hold it with
 
 
 class IsotonicRegression(Regressor, Transformer, table=False):
-    r"""Least squares over all curves that never fall (or never rise) along one column.
+    r"""Isotonic regression: least squares over all nondecreasing (or nonincreasing) functions of one column.
 
     Objective
     ---------

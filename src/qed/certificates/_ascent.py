@@ -10,7 +10,7 @@ import numpy as np
 from qed.certificates._certificate import Certificate, data_in_words, require_nonnegative
 from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._errors import ModelFileError
-from qed.core._records import record
+from qed.core._records import Unstated, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class BoundDecomposition:
             raise ModelFileError("the certificate holds an expected log-likelihood that is no number")
 
 
-@record("ascent")
+@record("ascent", added={"decomposition": 2})
 class AscentCertificate(Certificate):
     """Where an ascent ended: the objective after each step, none of which lowered it, and what one more step would add.
 
@@ -96,9 +96,10 @@ class AscentCertificate(Certificate):
         ``"solved"``, ``"max_iter"``, ``"stopped"`` or ``"interrupted"``.
     fingerprint : Fingerprint
         The data this is about.
-    decomposition : BoundDecomposition or None
+    decomposition : BoundDecomposition, Unstated or None
         Of mixtures fitted by expectation-maximisation: the objective as a lower bound, and what is missing. Numbers in it are
-        zero where they are at most twice ``rounding``. None for other models, and in files of mixtures that do not say.
+        zero where they are at most twice ``rounding``. None for other models; unstated where a model file of format 1 does
+        not say.
     """
 
     what: str
@@ -110,7 +111,7 @@ class AscentCertificate(Certificate):
     tol: float
     outcome: str
     fingerprint: Fingerprint
-    decomposition: BoundDecomposition | None = None
+    decomposition: BoundDecomposition | Unstated | None = None
 
     @property
     def reached(self) -> bool:
@@ -131,7 +132,7 @@ class AscentCertificate(Certificate):
         return {
             "objective": f"{self.objective:.8g} a row, from {self.trace[0]:.8g}",
             "gain of the next step": f"{self.gain:.2g} ({self.tol:.1g} was small enough)",
-            **({} if self.decomposition is None else self.decomposition.numbers()),
+            **(self.decomposition.numbers() if isinstance(self.decomposition, BoundDecomposition) else {}),
             "displacement": f"{self.displacement:.1e}",
             "rounding": f"{self.rounding:.1e}",
             "steps": str(len(self.trace) - 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from qed.certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
@@ -29,6 +30,8 @@ class LikelihoodCertificate(Certificate):
         Size of the smallest known relative change of the estimates for which equations solved from them hold exactly; zero
         where none were solved.
     """
+
+    MOST_ROUNDING: ClassVar[float] = 1e-6  # the largest rounding that can be stated and is believed
 
     what: str
     rows: int

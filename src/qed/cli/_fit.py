@@ -145,6 +145,11 @@ def show(study: Study, screen: Screen) -> None:
     screen.table(("", measure, "±", "rows", ""), _ranking(study, 16 if screen.width >= 100 else 10), right="123")
     if len({entry.n_rows for entry in study.comparison.latest[:8]}) > 1:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
+    first = study.comparison.latest[:1]
+    if first and first[0].is_by_chance and first[0].title != fit_record.candidate:
+        screen.say(
+            "  the first was tuned on these rows, and gains no more than the best of many settings by chance", "dim"
+        )
     screen.heading(f"Winner: {fit_record.candidate}")
     if study.winner.candidate is not None and study.winner.candidate.parts:
         screen.say(f"  {members_of(study.winner.candidate)}")

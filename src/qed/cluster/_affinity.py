@@ -45,7 +45,7 @@ class _Election(NamedTuple):
 
 
 class AffinityPropagation(Clusterer):
-    r"""Groups around rows that the others elect; how many follows from how ready rows are to stand.
+    r"""Affinity propagation: clusters around exemplars, chosen by messages between samples (rows); ``preference`` sets how many.
 
     Objective
     ---------
@@ -53,7 +53,8 @@ class AffinityPropagation(Clusterer):
 
     over sets E of exemplars: the net similarity, with :math:`s_{ik} = -\| x_i - x_k \|^2` and the preferences p. Rows send each
     other how well one would serve the other (responsibilities) and how much support one has (availabilities) until the same rows
-    have elected themselves for ``convergence_iter`` rounds.
+    have elected themselves for ``convergence_iter`` rounds. If they never do, the best round counts, and its exemplars come, go and
+    change places as long as that raises the net similarity.
 
     Certificate
     -----------
@@ -63,8 +64,8 @@ class AffinityPropagation(Clusterer):
 
     Cost
     ----
-    O(n^2) a round; memory for similarities, two tables of messages and a copy: 32 n^2 bytes, refused beforehand where they do
-    not fit.
+    O(n^2) a round, and a pass over exchanges; memory for similarities, two tables of messages and a copy: 32 n^2 bytes, refused
+    beforehand where they do not fit.
 
     Examples
     --------
@@ -188,6 +189,7 @@ class AffinityPropagation(Clusterer):
                         break
             except KeyboardInterrupt:
                 outcome = "interrupted"
+        del messages, noisy
         # messages that did not settle leave exemplars of some round: the best one is as good an answer as the last
         return self._assigned(S, preference, before if outcome == "solved" else best, step, outcome)
 
@@ -217,6 +219,8 @@ class AffinityPropagation(Clusterer):
             inner = S[np.ix_(own, own)]
             inner[np.diag_indices(len(own))] = preference[own]
             exemplars[k] = own[int(np.argmax(inner.sum(axis=0)))]
+        if outcome != "solved":
+            exemplars = _exchanged(S, preference, exemplars)
         exemplars = np.sort(exemplars)
         return _Election(exemplars, _most_similar(S, exemplars), step, outcome)
 
@@ -285,6 +289,16 @@ def _net_similarity(S: Array, preference: Array, is_exemplar: Array) -> float:
     return float(S[np.ix_(~is_exemplar, is_exemplar)].max(axis=1).sum() + preference[is_exemplar].sum())
 
 
+def _exchanged(S: Array, preference: Array, exemplars: Array) -> Array:
+    """Let exemplars come, go and change places while one such exchange raises the net similarity."""
+    away = np.array(S.T, order="C")
+    np.fill_diagonal(away, preference)
+    best = away.max(axis=0)
+    np.subtract(best, away, out=away)
+    np.fill_diagonal(away, 0.0)
+    return _kernels.swap_medoids(away, None, exemplars, 10 * len(S), best - preference)[0]
+
+
 def _most_similar(S: Array, exemplars: Array) -> Array:
     labels = np.argmax(S[:, exemplars], axis=1)
     labels[exemplars] = np.arange(len(exemplars))
@@ -295,7 +309,7 @@ def affinity_propagation(
     S: Any, *, preference: Any = None, convergence_iter: int = 15, max_iter: int = 200, damping: float = 0.5,
     copy: bool = True, verbose: bool = False, return_n_iter: bool = False, random_state: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Elect exemplars by similarities, as `AffinityPropagation` does.
+    """Choose exemplars by affinity propagation: the function behind `AffinityPropagation`.
 
     Parameters
     ----------

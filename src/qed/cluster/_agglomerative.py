@@ -102,7 +102,7 @@ def _is_a_tree(model: Any, children: Array) -> str:
 
 
 class AgglomerativeClustering(MergeModel):
-    r"""Each row is a cluster; the two nearest clusters become one, until k are left.
+    r"""Agglomerative hierarchical clustering: the two nearest clusters are merged until k are left.
 
     Objective
     ---------
@@ -187,7 +187,7 @@ class AgglomerativeClustering(MergeModel):
 
 
 class FeatureAgglomeration(MergeModel, Transformer):
-    r"""Columns that are alike become one: agglomerative clustering of the columns.
+    r"""Agglomerative clustering of the features (columns): similar columns are merged into one.
 
     Objective
     ---------

@@ -10,6 +10,7 @@ import numpy as np
 from qed.certificates import ClustersCertificate
 from qed.cluster._kmeans import KMeans
 from qed.cluster._mini_batch import MiniBatchKMeans
+from qed.cluster._space import require_sizes
 from qed.core import (
     KW_ONLY,
     Array,
@@ -121,7 +122,7 @@ class BiclusterModel(Estimator, sparse=True):
 
 
 class SpectralCoclustering(BiclusterModel):
-    r"""Blocks of rows and columns that belong together: the table as a graph between rows and columns, cut where it is thin.
+    r"""Spectral co-clustering: blocks of rows and columns, by the normalised cut of the bipartite graph between them.
 
     Objective
     ---------
@@ -196,7 +197,7 @@ class SpectralCoclustering(BiclusterModel):
 
 
 class SpectralBiclustering(BiclusterModel):
-    r"""A checkerboard of groups of rows and groups of columns.
+    r"""Spectral biclustering: groups of rows and groups of columns that form a checkerboard.
 
     Objective
     ---------
@@ -305,12 +306,14 @@ def _lifted(owner: str, X: Any, least: float) -> Any:
     """Return a table without entries below a number: what is missing is added to all."""
     if is_sparse(X):
         table = X.tocsr().astype(np.float64)
+        require_sizes(owner, table.data)
         if table.nnz and table.data.min() < 0:
             raise InvalidData(
                 f"{owner}: a sparse table must not have negative entries: lifting them would fill it. Make it dense."
             )
         return table
-    table = np.asarray(X, dtype=np.float64)
+    table = np.ascontiguousarray(X, dtype=np.float64)
+    require_sizes(owner, table)
     low = float(table.min())
     return table + (least - low) if low < least else table.copy()
 

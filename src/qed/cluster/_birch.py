@@ -36,7 +36,7 @@ WHAT = "Subclusters with the counts, means and radii"
 
 
 class Birch(Clusterer, Transformer, sparse=True):
-    r"""Many rows summarised by few subclusters, in one pass; the subclusters are then clustered.
+    r"""BIRCH: one pass summarises the rows by subclusters in a tree; the subclusters are then clustered.
 
     Objective
     ---------

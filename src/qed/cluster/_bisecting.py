@@ -43,7 +43,7 @@ def _is_a_tree(model: Any, value: Any) -> str:
 
 
 class BisectingKMeans(CentreModel):
-    r"""A tree of clusters: each split halves one of them by 2-means.
+    r"""Bisecting k-means: one cluster after another is split in two by k-means.
 
     Objective
     ---------

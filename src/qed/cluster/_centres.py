@@ -19,7 +19,7 @@ from qed.designs._range import LEAST, MOST, require_range
 
 if TYPE_CHECKING:
     from qed.cluster._lloyd import Run
-    from qed.cluster._passes import Space
+    from qed.cluster._passes import Coordinates
 
 
 class CentreModel(Clusterer, Transformer, sparse=True):
@@ -45,7 +45,7 @@ class CentreModel(Clusterer, Transformer, sparse=True):
         _require_squares(float(places.squares.max(initial=0.0)), scatter)
         return places, scatter
 
-    def _store(self, run: Run, places: Places | Space, scatter: Scatter) -> None:
+    def _store(self, run: Run, places: Places | Coordinates, scatter: Scatter) -> None:
         bound, rounding_error = scatter.least_inertia(self.n_clusters)
         self.cluster_centers_ = run.centres + places.origin
         # centres are stored in the coordinates of the rows, however far these are from zero

@@ -85,7 +85,7 @@ def penalised_k(costs: Any, penalty: float, ks: Any = None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class KChoice:
-    """What each number of clusters has to say for itself.
+    """The criteria for each number of clusters, and the number that each of them chooses.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def choose_k(
     agreement: float = 0.9,
     random_state: SeedLike = None,
 ) -> KChoice:
-    """Compare numbers of clusters of k-means by four rules.
+    """Choose the number of clusters of k-means: elbow, silhouette, gap statistic and stability.
 
     Parameters
     ----------

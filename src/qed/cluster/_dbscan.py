@@ -24,7 +24,7 @@ from qed.data._kernels import UNIT
 
 
 class DBSCAN(Clusterer):
-    r"""Groups of any shape: rows that have many others near them, joined where they are near each other; the rest is noise.
+    r"""DBSCAN: density-based clusters of any shape, made of core samples that are near each other; the rest is noise.
 
     Objective
     ---------
@@ -119,7 +119,7 @@ def dbscan(
     X: Any, eps: float = 0.5, *, min_samples: int = 5, metric: Any = "minkowski", metric_params: Any = None,
     algorithm: str = "auto", leaf_size: int = 30, p: float | None = 2, sample_weight: Any = None, n_jobs: int | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Find groups of rows that lie close together.
+    """Find density-based clusters: the function behind `DBSCAN`.
 
     Parameters
     ----------

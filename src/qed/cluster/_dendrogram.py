@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Dendrogram:
-    """Merges of rows into clusters, from n rows to one cluster.
+    """A dendrogram: the merges of a hierarchical clustering, from n rows to one cluster.
 
     Attributes
     ----------

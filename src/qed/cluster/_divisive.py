@@ -16,7 +16,7 @@ from qed.data._kernels import UNIT
 
 
 class DivisiveClustering(Clusterer):
-    r"""All rows are one cluster; the widest cluster is split, until each row is alone (DIANA).
+    r"""Divisive hierarchical clustering (DIANA): the cluster of largest diameter is split, until each row is a cluster.
 
     Objective
     ---------

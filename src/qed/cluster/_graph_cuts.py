@@ -71,7 +71,7 @@ def _parts(graph: Any, labels: Any) -> tuple[Array, Array, Array]:
 
 
 def cut_weight(graph: Any, labels: Any) -> float:
-    """Return the weight of the edges between different parts, each counted once.
+    """Return the cut of a partition of a graph: the weight of the edges between different parts, each counted once.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def cut_weight(graph: Any, labels: Any) -> float:
 
 
 def ratio_cut(graph: Any, labels: Any) -> float:
-    """Return the sum over parts of the weight of their cut over the number of their rows.
+    """Return the ratio cut of a partition: the sum over parts of the weight of their cut over the number of their rows.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def ratio_cut(graph: Any, labels: Any) -> float:
 
 
 def normalized_cut(graph: Any, labels: Any) -> float:
-    """Return the sum over parts of the weight of their cut over the sum of their degrees.
+    """Return the normalised cut of a partition: the sum over parts of the weight of their cut over the sum of their degrees.
 
     Examples
     --------

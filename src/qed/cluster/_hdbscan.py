@@ -30,7 +30,7 @@ AtLeastTwo = Annotated[int, Number(low=2, whole=True)]
 
 
 class HDBSCAN(Clusterer):
-    r"""DBSCAN at all distances at once: of all groups those are kept that last longest.
+    r"""HDBSCAN: hierarchical density-based clustering, which runs DBSCAN at all distances and keeps the most persistent clusters.
 
     Objective
     ---------

@@ -49,7 +49,7 @@ def _are_enough(model: Any, rows: Array) -> str:
 
 
 class KernelKMeans(Clusterer):
-    r"""k-means of rows that a kernel maps into another space, where groups of any shape may have a centre.
+    r"""Kernel k-means: k-means in the feature space of a kernel, for clusters that are not convex.
 
     Objective
     ---------

@@ -275,11 +275,35 @@ def dense_groups(
 
 
 def swap_medoids(
-    distances: AnyArray, weight: AnyArray | None, start: AnyArray, most: int
+    distances: AnyArray, weight: AnyArray | None, start: AnyArray, most: int, fee: AnyArray | None = None
 ) -> tuple[AnyArray, AnyArray, AnyArray, bool]:
-    """Exchange medoids for other rows; return medoids, labels, the cost after each exchange, and whether none is left."""
-    medoids, labels, cost, taken, done = _native.swap_medoids(distances, weight, start, most)
+    """Exchange medoids for other rows; return medoids, labels, the cost after each exchange, and whether none is left.
+
+    With a fee for each row that is one, medoids also come and go alone.
+    """
+    medoids, labels, cost, taken, done = _native.swap_medoids(distances, weight, fee, start, most)
     return medoids, labels, cost[: taken + 1], done
+
+
+def soft_sums(X: AnyArray, s: AnyArray, centres: AnyArray, beta: float) -> tuple[float, AnyArray, AnyArray]:
+    """Sum over rows: logarithms of the sums of exp(-beta d^2), shares, and differences from the centres by shares."""
+    sums = _native.mixture_pass(X, *_gaussians(X, s, centres, beta), None, None, True)
+    assert sums is not None  # noqa: S101  (sums were asked for)
+    return sums[0], sums[1], sums[2]
+
+
+def soft_shares(X: AnyArray, centres: AnyArray, beta: float) -> AnyArray:
+    """Return shares of rows in all clusters: exp(-beta d^2), divided by its sum."""
+    density, shares = np.empty(len(X)), np.empty((len(X), len(centres)))
+    _native.mixture_pass(X, *_gaussians(X, None, centres, beta), density, shares, False)
+    return shares
+
+
+def _gaussians(X: AnyArray, s: AnyArray | None, centres: AnyArray, beta: float) -> tuple[Any, ...]:
+    """Soft clusters as a pass over a mixture reads them: of equal weights and of variance 1 / (2 beta)."""
+    widths = np.full(centres.shape, np.sqrt(2 * beta))
+    parts = plain(centres), widths, np.zeros(len(centres))
+    return np.zeros(X.shape[1]), s, parts, True, False, "soft"
 
 
 def shift_means(index: Parts, points: AnyArray, radius: float) -> tuple[AnyArray, AnyArray]:

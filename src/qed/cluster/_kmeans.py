@@ -28,7 +28,7 @@ from qed.core._validation import is_source
 
 
 class KMeans(CentreModel, chunks=True):
-    r"""Rows in k groups, each about its mean.
+    r"""k-means clustering: k centres that minimise the within-cluster sum of squares.
 
     Objective
     ---------
@@ -137,7 +137,7 @@ class KMeans(CentreModel, chunks=True):
                 if run.outcome in ("stopped", "interrupted"):
                     break
         assert best is not None  # noqa: S101  (at least one start)
-        self._store(best, _passes.Space(mean, (scatter.rows, len(mean))), scatter)
+        self._store(best, _passes.Coordinates(mean, (scatter.rows, len(mean))), scatter)
         if run.outcome == "interrupted":
             raise KeyboardInterrupt
         return self

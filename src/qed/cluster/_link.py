@@ -37,7 +37,7 @@ def link(space: Space, linkage: str) -> Dendrogram:
     scale = 1.0 if linkage in CENTROIDS else float(space.metric.finished(np.ones(1))[0])
     nearest = np.ascontiguousarray(near[:, 0]), np.ascontiguousarray(away[:, 0]) / scale
     if linkage in CENTROIDS:
-        merges = _kernels.link_centroids(space.rows, linkage, nearest)
+        merges = _kernels.link_centroids(_shifted(space.rows), linkage, nearest)
     else:
         require_memory(
             4 * n * n,
@@ -46,6 +46,11 @@ def link(space: Space, linkage: str) -> Dendrogram:
         )
         merges = _kernels.link_rows(space.flat, space.rows, space.metric.sums, linkage, nearest)
     return Dendrogram(np.stack([merges.first, merges.second], axis=1), scale * merges.heights)
+
+
+def _shifted(rows: Array) -> Array:
+    """Return rows about their medians: means of rows far from zero would round by more than rows are apart."""
+    return np.asarray(rows - np.median(rows, axis=0))
 
 
 def from_spanning_tree(space: Space, core: Array | None = None) -> Dendrogram:
@@ -73,7 +78,7 @@ def link_graph(space: Space, rows: Array, graph: Any, linkage: str) -> tuple[Den
         )
     n = space.n
     edges, components = _edges(space, graph)
-    state = _GraphState(rows, linkage, n)
+    state = _GraphState(_shifted(rows), linkage, n)
     heap: list[tuple[float, int, int]] = []
     row, away = -1, np.empty(0)
     for i, j in edges:  # sorted: a row is measured once

@@ -39,7 +39,7 @@ ROWS_AT_ONCE = 4096
 
 
 class MeanShift(Clusterer):
-    r"""Groups around the modes of the density of rows, as many as there are.
+    r"""Mean shift: clusters around the modes of a kernel density estimate.
 
     Objective
     ---------
@@ -236,7 +236,7 @@ def _uncovered(rows: Array, centres: Array, radius: float) -> float:
 
 
 def get_bin_seeds(X: Any, bin_size: float, min_bin_freq: int = 1) -> Array:
-    """Return the corners of a grid that have rows near them.
+    """Return the grid points that have samples near them, as seeds of mean shift.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def mean_shift(
     X: Any, *, bandwidth: float | None = None, seeds: Any = None, bin_seeding: bool = False, min_bin_freq: int = 1,
     cluster_all: bool = True, max_iter: int = 300, n_jobs: int | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Find the modes of the density of rows, as `MeanShift` does.
+    """Find the modes of a kernel density estimate: the function behind `MeanShift`.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class KMedoids(Clusterer):
-    r"""Rows in k groups, each about one of its rows, for any metric.
+    r"""k-medoids clustering (FasterPAM): each cluster is represented by one of its samples, for any metric.
 
     Objective
     ---------

@@ -38,7 +38,7 @@ DRAWN = 1 << 14  # rows that are drawn at a time: some batches, so that few are 
 
 
 class MiniBatchKMeans(CentreModel):
-    r"""k-means that looks at a few rows at a time: for many rows, or for rows that arrive in a stream.
+    r"""Mini-batch k-means: k-means on small random batches, for large tables and streams.
 
     Objective
     ---------

@@ -30,7 +30,7 @@ Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 
 
 class OPTICS(Clusterer):
-    r"""An order of the rows, each the nearest to those before it as density sees it; its valleys are groups.
+    r"""OPTICS: orders the samples by reachability; valleys of the reachability plot are clusters of any density.
 
     Objective
     ---------
@@ -133,7 +133,7 @@ class OPTICS(Clusterer):
 
 
 def cluster_optics_dbscan(*, reachability: Any, core_distances: Any, ordering: Any, eps: float) -> Array:
-    """Return the groups of DBSCAN at a distance, read off an order; borders may differ.
+    """Extract the clusters of DBSCAN at a distance from an OPTICS ordering; border samples may differ.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def cluster_optics_xi(
     *, reachability: Any, predecessor: Any, ordering: Any, min_samples: int, min_cluster_size: int | None = None,
     xi: float = 0.05, predecessor_correction: bool = True,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Read groups off steep slopes of the reachability.
+    """Extract clusters from an OPTICS ordering by steep slopes of the reachability (Xi).
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def _moments(chunk: Chunk) -> Moments:
     return Moments.of(Chunk(chunk.X, None, chunk.s, chunk.origin))
 
 
-class Space(NamedTuple):
+class Coordinates(NamedTuple):
     """The coordinates of a run: where they begin, and how many rows and columns there are."""
 
     origin: Array
@@ -105,15 +105,15 @@ class Labelled:
 
 
 def _assigned(chunk: Chunk, centres: Array, origin: Array) -> Assigned:
-    return _look(chunk, centres, origin)[0]
+    return _assign(chunk, centres, origin)[0]
 
 
 def _labelled(chunk: Chunk, centres: Array, origin: Array) -> Labelled:
-    found, labels = _look(chunk, centres, origin)
+    found, labels = _assign(chunk, centres, origin)
     return Labelled(found, (labels.astype(np.min_scalar_type(len(centres))),))  # few bytes to send
 
 
-def _look(chunk: Chunk, centres: Array, origin: Array) -> tuple[Assigned, NDArray[np.int32]]:
+def _assign(chunk: Chunk, centres: Array, origin: Array) -> tuple[Assigned, NDArray[np.int32]]:
     places = Places.of(chunk.X, origin, chunk.s)
     bounds = Bounds.empty(chunk.n_rows, np.array([0, len(centres)], np.int64))
     step = places.step(centres, bounds)

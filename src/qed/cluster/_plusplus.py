@@ -68,7 +68,7 @@ def kmeans_plusplus(
 def farthest_first(
     X: Any, n_clusters: int, *, first: int | None = None, sample_weight: Any = None, random_state: SeedLike = None
 ) -> tuple[Array, Array]:
-    """Take rows as centres, each the farthest from those before it.
+    """Choose initial centres by farthest-first traversal: each is the sample farthest from those before it.
 
     The largest distance of a row to its centre is at most twice the least that any centres reach (Gonzalez 1985). Outliers are
     chosen first.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from qed.certificates import AscentCertificate
+from qed.cluster import _kernels
 from qed.cluster._centres import CentreModel
 from qed.cluster._seeding import STARTS, Init, starting_centres, starts
 from qed.core import (
@@ -31,8 +32,6 @@ from qed.data._kernels import UNIT
 if TYPE_CHECKING:
     from qed.cluster._kernels import Places
 
-ROWS_AT_ONCE = 4096
-
 
 class _Pass(NamedTuple):
     """What one pass over the rows found: the objective, and the means of all rows by their shares."""
@@ -43,7 +42,7 @@ class _Pass(NamedTuple):
 
 
 class SoftKMeans(CentreModel, sparse=False):
-    r"""k-means in which a row belongs to all clusters, to near ones more.
+    r"""Soft k-means: each sample has a degree of membership in every cluster.
 
     Objective
     ---------
@@ -60,7 +59,7 @@ class SoftKMeans(CentreModel, sparse=False):
 
     Cost
     ----
-    O(npk) a step; memory beyond X: 4096 rows of k shares.
+    O(npk) a step; memory beyond X: a few rows of k shares.
 
     Notes
     -----
@@ -130,11 +129,11 @@ class SoftKMeans(CentreModel, sparse=False):
     def _ascend(
         self, rows: Array, s: Array, centres: Array, unit: float, progress: Progress
     ) -> tuple[list[float], Array, _Pass, str]:
-        here = _look(rows, s, centres, self.beta, unit)
+        here = _pass(rows, s, centres, self.beta, unit)
         trace, outcome = [here.value], "max_iter"
         try:
             for _ in range(self.max_iter):
-                there = _look(rows, s, here.means, self.beta, unit)
+                there = _pass(rows, s, here.means, self.beta, unit)
                 centres, here = here.means, there
                 trace.append(there.value)
                 if trace[-1] - trace[-2] <= self.tol:
@@ -153,7 +152,7 @@ class SoftKMeans(CentreModel, sparse=False):
         self.n_iter_ = len(trace) - 1
         rows = np.asarray(places.X, dtype=np.float64) - places.origin
         s = np.ones(len(rows)) if places.s is None else places.s
-        after = _look(rows, s, here.means, self.beta, unit)
+        after = _pass(rows, s, here.means, self.beta, unit)
         moved = float(np.sum(here.counts @ (here.means - centres) ** 2) / seen.weight)
         size = (
             float(np.max(places.squares[s > 0], initial=0.0))
@@ -186,35 +185,12 @@ class SoftKMeans(CentreModel, sparse=False):
         assert not is_sparse(X)  # noqa: S101  (refused before)
         origin = self.cluster_centers_.mean(axis=0)
         rows = np.asarray(X, dtype=np.float64) - origin
-        return _shares(_powers(rows, self.cluster_centers_ - origin, self.beta))[0]
+        return _kernels.soft_shares(rows, self.cluster_centers_ - origin, self.beta)
 
 
-def _powers(rows: Array, centres: Array, beta: float) -> Array:
-    away = -2 * rows @ centres.T
-    away += np.sum(rows**2, axis=1)[:, None]
-    away += np.sum(centres**2, axis=1)
-    return np.asarray(-beta * np.maximum(away, 0.0))
-
-
-def _shares(powers: Array) -> tuple[Array, Array]:
-    """Return shares, and the logarithm of the sum that they were divided by."""
-    top = powers.max(axis=1)
-    shares = np.exp(powers - top[:, None])
-    sums = shares.sum(axis=1)
-    return shares / sums[:, None], top + np.log(sums)
-
-
-def _look(rows: Array, s: Array, centres: Array, beta: float, unit: float) -> _Pass:
+def _pass(rows: Array, s: Array, centres: Array, beta: float, unit: float) -> _Pass:
     """Go through the rows once: minus the objective per unit of weight and of variance, and the means by shares."""
-    total = 0.0
-    sums, counts = np.zeros_like(centres), np.zeros(len(centres))
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        some = slice(first, first + ROWS_AT_ONCE)
-        shares, logs = _shares(_powers(rows[some], centres, beta))
-        weighted = shares * s[some, None]
-        total += float(s[some] @ logs)
-        sums += weighted.T @ rows[some]
-        counts += weighted.sum(axis=0)
+    total, counts, sums = _kernels.soft_sums(rows, s, centres, beta)
     used = counts > 0
-    means = np.where(used[:, None], sums / np.where(used, counts, 1.0)[:, None], centres)
+    means = centres + np.where(used[:, None], sums / np.where(used, counts, 1.0)[:, None], 0.0)
     return _Pass(total / beta / float(s.sum()) / unit, means, counts)

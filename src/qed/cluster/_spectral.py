@@ -10,7 +10,7 @@ import numpy as np
 from qed.certificates import ClustersCertificate
 from qed.cluster._graph_cuts import normalized_cut
 from qed.cluster._kmeans import KMeans
-from qed.cluster._space import Space
+from qed.cluster._space import Space, require_sizes
 from qed.core import (
     KW_ONLY,
     Array,
@@ -39,7 +39,7 @@ KERNELS = ("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine", "laplacia
 
 
 class SpectralClustering(Clusterer):
-    r"""Parts of a graph of similarities that few edges connect.
+    r"""Spectral clustering: k-means on eigenvectors of the graph Laplacian of a similarity graph.
 
     Objective
     ---------
@@ -122,6 +122,7 @@ class SpectralClustering(Clusterer):
         if n < max(k, 2):
             raise InvalidData(f"n_samples={n} should be >= n_clusters={k}, and at least 2. Ask for fewer clusters.")
         rows = np.asarray(data.X, dtype=np.float64)
+        require_sizes(type(self).__name__, rows)
         graph = self._graph(data, rows)
         rng = generator(self.random_state)
         count = min(k if self.n_components is None else self.n_components, n)

@@ -143,7 +143,7 @@ def _one_column(answer: Any, classes: Any = None) -> Array:
 
 
 class RegressorChain(Regressor, _Chain, multi_output=True, single_output=False):
-    """A regressor for each target, which also sees the targets before its own.
+    """Regressor chain for several targets: each regressor also uses the targets before its own.
 
     Objective
     ---------
@@ -207,7 +207,7 @@ class RegressorChain(Regressor, _Chain, multi_output=True, single_output=False):
 
 
 class ClassifierChain(Classifier, _Chain, multi_output=True, single_output=False):
-    """A classifier for each target of labels, which also sees the targets before its own.
+    """Classifier chain for several targets: each classifier also uses the targets before its own.
 
     Objective
     ---------

@@ -37,7 +37,7 @@ def _are_parts_of_its_columns(model: Any, parts: list[tuple[str, Any, Any]]) -> 
 
 
 class ColumnTransformer(Transformer, NamedParts):
-    """Transformations of some columns each, put side by side.
+    """Transformers for different columns, with their outputs side by side.
 
     Objective
     ---------
@@ -314,7 +314,7 @@ class ColumnTransformer(Transformer, NamedParts):
 
 
 class FeatureUnion(Transformer, NamedParts):
-    """Transformations of the same rows, put side by side.
+    """Transformers of the same columns, with their outputs side by side.
 
     Objective
     ---------

@@ -11,7 +11,7 @@ from qed.core import KW_ONLY, Array, param
 
 
 class OneVsOneClassifier(CodedClassifier):
-    """One classifier for each pair of classes; each votes, and most votes win.
+    """One-vs-one multiclass classification: a classifier for each pair of classes, and a majority vote.
 
     Objective
     ---------

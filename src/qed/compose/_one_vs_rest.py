@@ -34,7 +34,7 @@ class Claims(NamedTuple):
 
 
 class OneVsRestClassifier(CodedClassifier):
-    """One classifier for each class, that tells it from all others; the largest score wins.
+    """One-vs-rest multiclass classification: a classifier for each class against all others.
 
     Objective
     ---------

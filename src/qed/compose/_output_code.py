@@ -41,7 +41,7 @@ def binary_codes(n_classes: int) -> Array:
 
 
 class OutputCodeClassifier(CodedClassifier):
-    """One classifier for each bit of a code; the class whose word is nearest to the answers wins.
+    """Multiclass classification by error-correcting output codes.
 
     Objective
     ---------

@@ -28,7 +28,7 @@ def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:
 
 
 class Pipeline(NamedParts):
-    """Transformations one after the other, and a model at the end.
+    """A pipeline of transformers, with a model at the end.
 
     Objective
     ---------

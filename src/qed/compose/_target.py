@@ -20,7 +20,7 @@ def _can_be_undone(model: Any, transformer: Any) -> str:
 
 
 class TransformedTargetRegressor(Regressor, RoutesToOne):
-    """Fit on ``func(y)``, predict ``inverse_func`` of what the regressor says.
+    """Regression on a transformed target: fit on ``func(y)``, predict with ``inverse_func``.
 
     Objective
     ---------

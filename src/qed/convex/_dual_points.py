@@ -190,9 +190,10 @@ class _System:
         else:
             edges = k if problem.free_intercept else 0
             whole = np.zeros((m * k + edges, m * k + edges))
-            for left in range(k):
-                for right in range(left, k):
-                    self._fill(whole, left, right, k)
+            for right in range(k):
+                bends = self._curvatures(right)
+                for left in range(right + 1):
+                    self._fill(whole, left, right, bends[:, left])
             if keeps:
                 problem.kept["second"] = (self.free.tobytes(), whole.copy())
         blocks = _penalty_blocks(problem.penalty.take(self.free).slope, self.rested)
@@ -202,19 +203,21 @@ class _System:
                 whole[left * m + index, right * m + index] += blocks[:, left, right] / self.scale**2
         return np.asarray(whole)
 
-    def _fill(self, whole: Vector, left: int, right: int, k: int) -> None:
-        """Fill in the block of two scores, and its mirror image."""
-        problem, t, m = self.model.problem, self.model.t, len(self.free)
+    def _curvatures(self, right: int) -> Vector:
+        """Return the second derivatives of the loss of each row by one score and each of the scores."""
+        loss, t = self.model.problem.loss, self.model.t
         if t.ndim == 1:
-            bend = problem.loss.curvature(t)
-        elif problem.loss.traits.is_quadratic:
-            bend = np.full(len(t), float(left == right))
-        else:
-            unit = np.zeros_like(t)
-            unit[:, right] = 1.0
-            bend = problem.loss.curvature_product(t, unit)[:, left]
+            return loss.curvature(t)[:, np.newaxis]
+        unit = np.zeros_like(t)
+        unit[:, right] = 1.0
+        return unit if loss.traits.is_quadratic else loss.curvature_product(t, unit)
+
+    def _fill(self, whole: Vector, left: int, right: int, bend: Vector) -> None:
+        """Fill in the block of two scores, and its mirror image."""
         if not bend.any():
             return
+        problem, m = self.model.problem, len(self.free)
+        k = 1 if self.model.has_one_score else self.model.t.shape[1]
         c = problem.share * bend
         sides = [(1.0, np.maximum(c, 0.0)), (-1.0, np.maximum(-c, 0.0))]
         rows, columns = slice(left * m, (left + 1) * m), slice(right * m, (right + 1) * m)

@@ -44,9 +44,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qed.core._bit_generators import pack, unpack
-from qed.core._container import checked_shape
+from qed.core._container import FORMAT, checked_shape
 from qed.core._errors import ModelFileError
 from qed.core._records import (
+    UNSTATED,
+    added_fields,
     check_record,
     field_hints,
     find_estimator,
@@ -75,10 +77,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Encoder:
-    """Turns one model into a tree; the arrays it meets gather in `arrays`."""
+    """Turns one model into a tree; the arrays it meets gather in `arrays`.
+
+    ``format`` is that of the file: the present one, or an earlier one of a model that was loaded from it and lacks a field since.
+    """
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
+        self.format = FORMAT
 
     def node(self, value: Any, where: str, depth: int = 0) -> Any:  # noqa: PLR0911  one line per kind
         """Return the node for `value`; `where` is its name in messages."""
@@ -178,8 +184,14 @@ class Encoder:
 
     def _record(self, value: Any, where: str, depth: int) -> Any:
         check_record(value, where)
+        unstated = {
+            name: since for name, since in added_fields(value.record_name).items() if getattr(value, name) is UNSTATED
+        }
+        self.format = min(self.format, *(since - 1 for since in unstated.values())) if unstated else self.format
         nodes = {
-            name: self.node(getattr(value, name), f"{where}.{name}", depth + 1) for name in field_hints(type(value))
+            name: self.node(getattr(value, name), f"{where}.{name}", depth + 1)
+            for name in field_hints(type(value))
+            if name not in unstated
         }
         return {"record": [value.record_name, nodes]}
 
@@ -206,11 +218,13 @@ class Decoder:
         What the tree may point to.
     version : str
         The qed that wrote the file, for messages.
+    form : int
+        The format version of the file.
     """
 
-    def __init__(self, arrays: list[Array], version: str) -> None:
+    def __init__(self, arrays: list[Array], version: str, form: int = FORMAT) -> None:
         self.arrays: list[Array | None] = list(arrays)
-        self.version = version
+        self.version, self.format = version, form
         self.trees: dict[str, Callable[[Any, int], Any]] = {
             "tuple": self._tuple,
             "dict": self._dict,
@@ -343,6 +357,10 @@ class Decoder:
         unknown = values.keys() - field_hints(cls).keys()
         if unknown:
             raise ModelFileError(f"record {name!r} has the unknown field {min(unknown)!r} {self._writer()}")
+        for field, since in added_fields(name).items():
+            if field not in values and self.format >= since:
+                raise ModelFileError(f"record {name!r} lacks the field {field!r} {self._writer()}")
+            values.setdefault(field, UNSTATED)
         made = cls(**values)
         check_record(made, f"record {name!r}")
         return made
@@ -374,9 +392,11 @@ def _is_estimator(value: Any) -> bool:
 
 
 def _int(content: Any) -> int:
-    if len(_expect(content, str, "an integer")) > MOST_BITS // 4 + 3:
+    if len(_expect(content, str, "an integer")) > MOST_BITS // 4 + 3:  # sign, prefix and digits
         raise ModelFileError(f"it holds an integer of more than {MOST_BITS} bits")
     value = int(content, 16)
+    if value.bit_length() > MOST_BITS:
+        raise ModelFileError(f"it holds an integer of more than {MOST_BITS} bits")
     if abs(value) < 1 << 63 or hex(value) != content:
         raise ModelFileError(f"{content[:40]!r} is not how a large integer is written")
     return value

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 MAGIC = b"\x93QED\r\n\x1a\n"
-FORMAT = 1
+FORMAT = 2  # of files written now; in those of format 1 a record can lack fields that came later
 ALIGNMENT = 64
 LONGEST_HEADER = 1 << 26
 MOST_NODES = 1 << 22  # values outside arrays; a Python object for each takes up to a hundred bytes
@@ -57,7 +57,7 @@ _UNICODE = re.compile(r"<U([1-9][0-9]{0,7})")
 Array = np.ndarray[Any, Any]
 
 
-def pieces(header: dict[str, Any], arrays: list[Array]) -> Iterator[bytes | memoryview]:
+def pieces(header: dict[str, Any], arrays: list[Array], version: int = FORMAT) -> Iterator[bytes | memoryview]:
     """Yield the file part by part, so that a large model is written without a second copy of it."""
     little = [_little(array) for array in arrays]
     offset, table = 0, []
@@ -75,7 +75,7 @@ def pieces(header: dict[str, Any], arrays: list[Array]) -> Iterator[bytes | memo
     end = start + (table[-1][2] + little[-1].nbytes if little else 0)
 
     def parts() -> Iterator[bytes | memoryview]:
-        yield _PREAMBLE.pack(MAGIC, FORMAT, 0, len(text), end + _DIGEST)
+        yield _PREAMBLE.pack(MAGIC, version, 0, len(text), end + _DIGEST)
         yield text
         position = _PREAMBLE.size + len(text)
         for (_, _, at), array in zip(table, little, strict=True):
@@ -91,8 +91,8 @@ def pieces(header: dict[str, Any], arrays: list[Array]) -> Iterator[bytes | memo
     yield digest.digest()
 
 
-def read(stream: BinaryIO, size: int) -> tuple[dict[str, Any], list[Array]]:
-    """Return the header and the arrays of a file of `size` bytes, after every check that needs no meaning.
+def read(stream: BinaryIO, size: int) -> tuple[dict[str, Any], list[Array], int]:
+    """Return header, arrays and format version of a file of `size` bytes, after every check that needs no meaning.
 
     Raises
     ------
@@ -125,7 +125,8 @@ def read(stream: BinaryIO, size: int) -> tuple[dict[str, Any], list[Array]]:
         raise ModelFileError("its checksum does not match its contents, so it was damaged or altered")
     for array in arrays:
         _check_elements(array)
-    return header, [array.astype(array.dtype.newbyteorder("="), copy=False) for array in arrays]
+    version = int(_PREAMBLE.unpack(head)[1])
+    return header, [array.astype(array.dtype.newbyteorder("="), copy=False) for array in arrays], version
 
 
 def checked_shape(shape: object, itemsize: int = 1) -> tuple[int, ...]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["cached_property"]  # to a type checker it is that of the standard library, handed on
-
 if TYPE_CHECKING:
-    from functools import cached_property
+    from functools import cached_property as cached_property  # noqa: PLC0414  to a type checker: handed on
 else:
 
     class cached_property:  # noqa: N801  as the standard library spells it

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from qed.core._codec import Decoder, Encoder
-from qed.core._container import pieces, read
+from qed.core._container import FORMAT, pieces, read
 from qed.core._errors import ModelFileError, QedError
 from qed.core._records import find_estimator, public_name
 from qed.core._version import __version__
@@ -117,7 +117,7 @@ def _parts(model: Any) -> Iterator[bytes | memoryview]:
     encoder = Encoder()
     try:
         header = {"model": encoder.node(model, kind.__name__), "qed": __version__}
-        parts = pieces(header, encoder.arrays)
+        parts = pieces(header, encoder.arrays, encoder.format)
         first = next(parts)
     except ModelFileError as error:
         raise ModelFileError(f"This {kind.__name__} cannot be saved: {error}.") from error
@@ -142,14 +142,14 @@ def _model(stream: BinaryIO, size: int, name: str) -> Any:
         raise ModelFileError(f"{name} cannot be loaded: {_advised(problem)}") from error
 
 
-def assembled(header: dict[str, Any], arrays: list[Any]) -> Any:
-    """Return the model that a header and its arrays describe."""
+def assembled(header: dict[str, Any], arrays: list[Any], form: int = FORMAT) -> Any:
+    """Return the model that a header and its arrays describe, in a format version."""
     version = header.get("qed")
     if header.keys() != {"arrays", "model", "qed"} or not isinstance(version, str) or len(version) > 40:
         raise ModelFileError("its header lacks a part or has one too many")
     if not isinstance(header["model"], dict) or header["model"].keys() != {"estimator"}:
         raise ModelFileError("it holds something other than an estimator")
-    decoder = Decoder(arrays, version)
+    decoder = Decoder(arrays, version, form)
     model = decoder.value(header["model"])
     decoder.finish()
     return model

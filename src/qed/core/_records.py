@@ -24,6 +24,7 @@ Estimators stand in the second table, under the path a user types (``qed.linear_
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import re
 import sys
@@ -41,15 +42,29 @@ T = TypeVar("T")
 
 _records: dict[str, type[Any]] = {}
 _earlier: dict[str, Mapping[str, str]] = {}
+_added: dict[str, Mapping[str, int]] = {}
 _estimators: dict[str, type[Any]] = {}
 _functions: dict[str, Callable[..., Any]] = {}
 _F = TypeVar("_F", bound=Callable[..., Any])
 _hints: dict[type[Any], dict[str, Any]] = {}
 
 
+class Unstated(enum.Enum):
+    """What stands in a record for a field that a file of an earlier format does not have."""
+
+    UNSTATED = "unstated"
+
+
+UNSTATED = Unstated.UNSTATED
+
+
 @dataclass_transform(frozen_default=True, eq_default=False)
 def record(
-    name: str, *, slots: bool = True, earlier: Mapping[str, str] = MappingProxyType({})
+    name: str,
+    *,
+    slots: bool = True,
+    earlier: Mapping[str, str] = MappingProxyType({}),
+    added: Mapping[str, int] = MappingProxyType({}),
 ) -> Callable[[type[T]], type[T]]:
     """Make a class a frozen dataclass that model files can hold under `name`.
 
@@ -64,6 +79,9 @@ def record(
         Whether to store fields in slots. Say ``False`` when the class needs ``cached_property`` or ``super()``.
     earlier : mapping of str to str
         The present name of each field that files of earlier versions hold under another one.
+    added : mapping of str to int
+        Fields that files must hold from a format version on, and that version. Read from an earlier file without it, such a field
+        is `UNSTATED`; it must not be where a model claims what the field says.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise ValueError(f"A record's name is made of lower case words joined by hyphens, got {name!r}.")
@@ -78,7 +96,7 @@ def record(
             raise TypeError(f"Record {name!r} has fields that its constructor does not take: {', '.join(hidden)}.")
         for attribute, value in (("record_name", name), ("__eq__", _equal_records), ("__hash__", None)):
             setattr(made, attribute, value)
-        _records[name], _earlier[name] = made, earlier
+        _records[name], _earlier[name], _added[name] = made, earlier, added
         return made
 
     return register
@@ -102,6 +120,11 @@ def find_record(name: str) -> type[Any]:
 def present_field(record: str, field: str) -> str:
     """Return what a field of a record is called now, given what a file calls it."""
     return _earlier[record].get(field, field)
+
+
+def added_fields(record: str) -> Mapping[str, int]:
+    """Return the fields of a record that files hold from a format version on, and that version."""
+    return _added[record]
 
 
 def registered_records() -> dict[str, type[Any]]:

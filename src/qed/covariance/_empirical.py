@@ -32,7 +32,7 @@ def empirical_covariance(X: Any, *, assume_centered: bool = False) -> Array:
 
 
 def shrunk_covariance(emp_cov: Any, shrinkage: float = 0.1) -> Array:
-    """Return a covariance drawn towards a multiple of the identity of the same trace.
+    """Return a covariance shrunk towards a multiple of the identity of the same trace.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def shrunk_covariance(emp_cov: Any, shrinkage: float = 0.1) -> Array:
 
 
 class EmpiricalCovariance(StoredPrecision):
-    r"""The covariance of maximum likelihood.
+    r"""Maximum likelihood covariance.
 
     Objective
     ---------
@@ -92,7 +92,7 @@ class EmpiricalCovariance(StoredPrecision):
 
 
 class ShrunkCovariance(EmpiricalCovariance):
-    r"""The covariance of the rows, drawn towards a multiple of the identity.
+    r"""Covariance shrunk towards a multiple of the identity.
 
     Objective
     ---------

@@ -60,7 +60,7 @@ class SparsePrecision(CovarianceEstimator, min_samples=2):
 
 
 class GraphicalLasso(SparsePrecision):
-    r"""A covariance whose inverse is sparse: columns without an edge are independent given all others.
+    r"""Graphical lasso: a covariance with a sparse inverse; columns without an edge are conditionally independent.
 
     Objective
     ---------

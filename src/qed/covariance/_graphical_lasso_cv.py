@@ -17,7 +17,7 @@ from qed.model_selection import check_cv
 
 
 class GraphicalLassoCV(SparsePrecision):
-    r"""A sparse inverse covariance, with the penalty under which held-out rows are most likely.
+    r"""Graphical lasso with the penalty chosen by cross-validation.
 
     Objective
     ---------

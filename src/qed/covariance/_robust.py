@@ -109,7 +109,7 @@ def support_size(n: int, p: int, fraction: float | None) -> int:
 def fast_mcd(
     X: Any, support_fraction: float | None = None, cov_computation_method: Any = None, random_state: Any = None
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the raw estimates of the smallest covariance determinant.
+    """Return the raw estimates of the minimum covariance determinant.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class RobustCovariance(StoredPrecision):
 
 
 class MinCovDet(RobustCovariance):
-    r"""The covariance of the rows whose covariance has the smallest determinant: outliers do not enter.
+    r"""Minimum covariance determinant (MCD): a robust covariance, of the subset of rows with the smallest determinant.
 
     Objective
     ---------
@@ -250,7 +250,7 @@ class MinCovDet(RobustCovariance):
 
 
 class EllipticEnvelope(RobustCovariance, OutlierDetector):
-    r"""Outliers by their distance from a robust location, in units of a robust covariance.
+    r"""Outlier detection by the Mahalanobis distance from a robust location and covariance.
 
     Objective
     ---------

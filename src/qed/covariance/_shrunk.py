@@ -13,7 +13,7 @@ BLOCK = 1 << 18  # entries of rows in memory at a time
 
 
 class LedoitWolf(EmpiricalCovariance):
-    r"""The covariance of the rows, shrunk by the amount that minimises the expected squared error (Ledoit and Wolf).
+    r"""Ledoit-Wolf shrinkage of the covariance, by the amount that minimises the expected squared error.
 
     Objective
     ---------
@@ -48,7 +48,7 @@ class LedoitWolf(EmpiricalCovariance):
 
 
 class OAS(EmpiricalCovariance):
-    r"""The covariance of the rows, shrunk by the oracle approximation for Gaussian rows (Chen and others).
+    r"""Oracle approximating shrinkage (OAS) of the covariance of Gaussian rows (Chen and others).
 
     Objective
     ---------

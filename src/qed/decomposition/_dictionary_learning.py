@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.certificates import StationaryCertificate  # noqa: TC001  (read from the annotation)
 from qed.core import KW_ONLY, Array, Matrix, NonNegative, NonNegativeInt, PositiveInt, Seed, fitted, generator, param
+from qed.core._shared_params import VERBOSE
 from qed.data import ArraySource
 from qed.decomposition._dictionary import MOST_SWEEPS, by_length, turned
 from qed.decomposition._sparse_coding import SparseCoding
@@ -28,7 +29,7 @@ FIT_ALGORITHM = param("lars", "Solver of codes asked for; see Notes.", kind="hin
 
 
 class DictionaryLearning(SparseCoding):
-    r"""Atoms such that every row is near a combination of few of them.
+    r"""Dictionary learning: atoms such that every sample is approximated by a sparse combination of them.
 
     Objective
     ---------
@@ -81,7 +82,7 @@ class DictionaryLearning(SparseCoding):
     code_init: Matrix | None = param(None, "Codes to begin with, shape (n, k); taken together with ``dict_init``.")
     dict_init: Matrix | None = param(None, "Atoms to begin with, shape (k, p); None for singular vectors.")
     callback: None = CALLBACK
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     split_sign: bool = SPLIT_SIGN
     random_state: Seed = param(None, "Seed of atoms beyond the singular vectors, and of atoms that no row uses.")
     positive_code: bool = POSITIVE_CODE

@@ -21,6 +21,7 @@ from qed.core import (
     param,
 )
 from qed.core._events import STOP, Progress
+from qed.core._shared_params import COPY_X
 from qed.core._threads import one_blas_thread
 from qed.data._kernels import UNIT
 from qed.decomposition._latent import LEAST_NOISE, LatentNormal, Spread
@@ -30,7 +31,7 @@ AT_REST = 1e-13  # relative growth of the criterion of a rotation that is roundi
 
 
 class FactorAnalysis(LatentNormal):
-    r"""Rows as few hidden factors and noise that is each column's own.
+    r"""Factor analysis: a few latent factors, and noise with a variance of its own for each column.
 
     Objective
     ---------
@@ -71,7 +72,7 @@ class FactorAnalysis(LatentNormal):
     n_components: NonNegativeInt | None = param(None, "How many factors; None for as many as columns.")
     _: KW_ONLY
     tol: NonNegative = param(1e-2, "Gain of a step in the log-likelihood of all rows together at which to stop.")
-    copy: bool = param(True, "Whether the given array may not be written over; it never is.", kind="hint")
+    copy: bool = COPY_X
     max_iter: PositiveInt = param(1000, "Most steps.")
     noise_variance_init: Numbers | None = param(
         None, "Variance of the noise of each column to begin with; None for one, in units of each column's variance."

@@ -55,7 +55,7 @@ class _Sources:
 
 
 class FastICA(Transformer, min_samples=2):
-    r"""Sources that were mixed, told apart by how far from normal they are.
+    r"""Independent component analysis (FastICA): separates mixed signals into non-Gaussian sources.
 
     Objective
     ---------
@@ -301,7 +301,7 @@ def fastica(
     compute_sources: bool = True,
     return_n_iter: bool = False,
 ) -> tuple[Any, ...]:
-    """Find sources that were mixed, as ``FastICA`` does, and return what it found.
+    """Independent component analysis: the function behind ``FastICA``.
 
     Parameters
     ----------

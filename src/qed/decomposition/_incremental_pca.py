@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, PositiveInt, generator, param
+from qed.core._shared_params import COPY_X
 from qed.core._validation import is_source
 from qed.data import ArraySource
 from qed.decomposition._learn import learn, learn_source, merge
@@ -15,7 +16,7 @@ from qed.decomposition._principal import PrincipalComponents
 
 
 class IncrementalPCA(PrincipalComponents):
-    r"""Principal components of rows that come in batches: the model of all rows at once.
+    r"""Incremental PCA: principal components of rows that come in batches; the same model as PCA of all rows.
 
     Objective
     ---------
@@ -51,7 +52,7 @@ class IncrementalPCA(PrincipalComponents):
     n_components: PositiveInt | None = param(None, "How many components to keep; None for all.")
     _: KW_ONLY
     whiten: bool = param(False, "Whether to divide coordinates by their deviations, so that their variances are one.")
-    copy: bool = param(True, "Whether the given array may not be written over; it never is.", kind="hint")
+    copy: bool = COPY_X
     batch_size: PositiveInt | None = param(
         None, "Rows that ``fit`` takes at a time; None for five times the columns. The model does not depend on it."
     )

@@ -44,7 +44,7 @@ def _have_its_rows(model: Any, rows: Any) -> str:
 
 
 class KernelPCA(Transformer, min_samples=2):
-    r"""Principal components of rows that a kernel maps into another space: curves and rings become directions.
+    r"""Kernel PCA: principal components in the feature space of a kernel.
 
     Objective
     ---------

@@ -29,7 +29,7 @@ BLOCK = 1 << 20  # entries of residuals in memory at a time
 
 
 class Posterior(NamedTuple):
-    """What is known of the hidden variables of rows: means, and the covariance that all rows share.
+    """Posterior of the latent variables: a mean for each row, and the covariance that all rows share.
 
     Attributes
     ----------

@@ -24,6 +24,7 @@ from qed.core import (
     param,
 )
 from qed.core._events import STOP, Progress
+from qed.core._shared_params import VERBOSE
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.decomposition import _topics as inference
@@ -36,7 +37,7 @@ Prior = Annotated[float, Number(low=0, high=1, open_low=True)]
 
 
 class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
-    r"""Topics: every document is a mixture of few of them, every topic a distribution over words.
+    r"""Latent Dirichlet allocation (topic model): each document is a mixture of topics, each topic a distribution over words.
 
     Objective
     ---------
@@ -95,7 +96,7 @@ class LatentDirichletAllocation(Transformer, sparse=True, positive_only=True):
     mean_change_tol: NonNegative = param(1e-3, "Mean change of the parameters of a document at which its updates stop.")
     max_doc_update_iter: NonNegativeInt = param(100, "Most updates of a document in a step.")
     n_jobs: int | None = param(None, "Jobs of scikit-learn; here all threads are used.", kind="hint")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of the topics to begin with, and of documents in batch learning.")
 
     components_: Array = fitted(

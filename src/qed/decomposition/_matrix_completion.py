@@ -10,6 +10,7 @@ from qed.certificates import DualityGapCertificate
 from qed.core import KW_ONLY, Array, InvalidData, NonNegative, NonNegativeInt, PositiveInt, Transformer, fitted, param
 from qed.core._events import STOP, Progress
 from qed.core._interruptible import interruptible
+from qed.core._shared_params import VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
 from qed.decomposition import _kernels
@@ -22,7 +23,7 @@ AT_ONCE = 1 << 22  # numbers of a block of normal equations
 
 
 class MatrixCompletion(Transformer, allow_nan=True):
-    r"""Fill missing entries by a table of small nuclear norm, which is near the entries that are there.
+    r"""Matrix completion: fills missing entries by a matrix of small nuclear norm that approximates the known entries.
 
     Objective
     ---------
@@ -61,7 +62,7 @@ class MatrixCompletion(Transformer, allow_nan=True):
     center: bool = param(True, "Whether to subtract the mean of what is there from each column first.")
     max_iter: PositiveInt = param(1000, "Most steps.")
     tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective of a table of zeros.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
 
     components_: Array = fitted(
         "Right singular vectors, times the roots of the singular values, shape (k, p).", shape="(n_components_, p)"

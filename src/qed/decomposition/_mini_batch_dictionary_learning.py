@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.certificates import StationaryCertificate  # noqa: TC001  (read from the annotation)
 from qed.core import KW_ONLY, Array, Matrix, NonNegative, NonNegativeInt, PositiveInt, Seed, fitted, generator, param
+from qed.core._shared_params import VERBOSE
 from qed.data import ArraySource
 from qed.decomposition import _dictionary_learning as whole
 from qed.decomposition._dictionary import MOST_SWEEPS, by_length, turned
@@ -17,7 +18,7 @@ from qed.designs._range import fingerprint, require_range
 
 
 class MiniBatchDictionaryLearning(SparseCoding):
-    r"""Atoms such that every row is near a combination of few of them, learnt from batches of rows.
+    r"""Mini-batch dictionary learning: atoms for sparse codes, learnt from batches of rows.
 
     Objective
     ---------
@@ -68,7 +69,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     transform_algorithm: Literal["lasso_lars", "lasso_cd", "lars", "omp", "threshold"] = whole.TRANSFORM_ALGORITHM
     transform_n_nonzero_coefs: PositiveInt | None = whole.N_NONZERO
     transform_alpha: NonNegative | None = whole.TRANSFORM_ALPHA
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     split_sign: bool = whole.SPLIT_SIGN
     random_state: Seed = param(None, "Seed of the order of rows, and of atoms that are drawn.")
     positive_code: bool = whole.POSITIVE_CODE

@@ -19,6 +19,7 @@ from qed.core import (
     param,
 )
 from qed.core._events import STOP, Progress
+from qed.core._shared_params import VERBOSE
 from qed.core._tables import is_sparse
 from qed.decomposition import _nonnegative as steps
 from qed.decomposition._nmf import NonnegativeFactors, begin
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class MiniBatchNMF(NonnegativeFactors):
-    r"""Nonnegative factors of a table whose components are learnt from batches of rows.
+    r"""Mini-batch NMF: nonnegative matrix factorisation with components learnt from batches of rows.
 
     Objective
     ---------
@@ -92,7 +93,7 @@ class MiniBatchNMF(NonnegativeFactors):
         None, "Multiplicative steps for codes of other divergences than squared error; None means ``max_iter``."
     )
     random_state: Seed = param(None, "Seed of random starts.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
 
     n_steps_: int = fitted("Batches seen.", low=0, answers=False)
     running_: Array = fitted(

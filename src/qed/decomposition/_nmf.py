@@ -23,6 +23,7 @@ from qed.core import (
     param,
 )
 from qed.core._events import Progress
+from qed.core._shared_params import VERBOSE
 from qed.data import ArraySource
 from qed.decomposition import _kernels
 from qed.decomposition import _nonnegative as steps
@@ -154,7 +155,7 @@ class NonnegativeFactors(Transformer, sparse=True, positive_only=True):
 
 
 class NMF(NonnegativeFactors):
-    r"""Rows as sums of nonnegative parts: a table X is approximated by W H, both without negative entries.
+    r"""Nonnegative matrix factorisation (NMF): a table X is approximated by W H, both without negative entries.
 
     Objective
     ---------
@@ -218,7 +219,7 @@ class NMF(NonnegativeFactors):
         "same", "Penalty strength on components, times the number of rows; 'same' means ``alpha_W``."
     )
     l1_ratio: Probability = param(0.0, "Share of absolute values in the penalty; the rest are squares.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     shuffle: bool = param(
         False, "Whether scikit-learn visits coordinates in random order; here in theirs.", kind="hint"
     )

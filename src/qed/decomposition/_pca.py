@@ -16,12 +16,13 @@ from qed.core import (
     generator,
     param,
 )
+from qed.core._shared_params import COPY_X
 from qed.decomposition._learn import learn, merge
 from qed.decomposition._principal import PrincipalComponents
 
 
 class PCA(PrincipalComponents):
-    r"""Directions of largest variance, and the coordinates of rows along them.
+    r"""Principal component analysis (PCA): directions of largest variance, and the coordinates of rows along them.
 
     Objective
     ---------
@@ -65,7 +66,7 @@ class PCA(PrincipalComponents):
         " number (Minka); None for all.",
     )
     _: KW_ONLY
-    copy: bool = param(True, "Whether the given array may not be written over; it never is.", kind="hint")
+    copy: bool = COPY_X
     whiten: bool = param(False, "Whether to divide coordinates by their deviations, so that their variances are one.")
     svd_solver: Literal["auto", "full", "covariance_eigh", "arpack", "randomized"] = param(
         "auto",

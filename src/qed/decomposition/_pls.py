@@ -203,7 +203,7 @@ class CrossDecomposition(Regressor, Transformer, multi_output=True, min_samples=
 
 
 class PLSRegression(CrossDecomposition):
-    r"""Regression on few directions of the columns, each of largest covariance with the targets.
+    r"""Partial least squares (PLS) regression: regression on a few directions of largest covariance with the targets.
 
     Objective
     ---------
@@ -260,7 +260,7 @@ class PLSRegression(CrossDecomposition):
 
 
 class PLSCanonical(CrossDecomposition):
-    r"""Pairs of directions of largest covariance, each table described by its own scores.
+    r"""Canonical partial least squares: pairs of directions of largest covariance, with each table deflated by its own scores.
 
     Objective
     ---------

@@ -19,7 +19,7 @@ COVARIANCE = "squared covariance of both tables"
 
 
 class PLSSVD(Transformer, target="number", multi_output=True, min_samples=2):
-    r"""Pairs of orthogonal directions of largest covariance between two tables, all at once.
+    r"""Partial least squares by the singular value decomposition of the cross-covariance of two tables.
 
     Objective
     ---------

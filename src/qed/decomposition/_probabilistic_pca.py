@@ -13,7 +13,7 @@ from qed.decomposition._latent import LEAST_NOISE, LatentNormal, Spread
 
 
 class ProbabilisticPCA(LatentNormal):
-    r"""Principal components as a normal model of the rows, with noise of one variance in all directions.
+    r"""Probabilistic PCA: a Gaussian latent variable model with noise of the same variance in all directions.
 
     Objective
     ---------

@@ -66,7 +66,7 @@ def johnson_lindenstrauss_min_dim(n_samples: Any, *, eps: Any = 0.1) -> Any:
 
 
 class Distortion(NamedTuple):
-    """Least and largest factor by which squared distances changed, and how many pairs were looked at."""
+    """Smallest and largest factor by which squared distances changed, and how many pairs were compared."""
 
     lowest: float
     highest: float
@@ -218,7 +218,7 @@ class RandomProjection(Transformer, sparse=True):
 
 
 class GaussianRandomProjection(RandomProjection):
-    r"""Coordinates along random directions with normal entries of variance 1/k.
+    r"""Gaussian random projection: random directions with normal entries of variance 1/k.
 
     Objective
     ---------
@@ -274,7 +274,7 @@ class GaussianRandomProjection(RandomProjection):
 
 
 class SparseRandomProjection(RandomProjection):
-    r"""Coordinates along random directions with few entries, all of one size and either sign.
+    r"""Sparse random projection: random directions with few nonzero entries, of one size and random sign.
 
     Objective
     ---------
@@ -341,7 +341,7 @@ class SparseRandomProjection(RandomProjection):
 
 
 class HadamardProjection(RandomProjection):
-    r"""Coordinates by signs, a Hadamard transform and a random choice: random projection in p log p operations a row.
+    r"""Random projection by a subsampled Hadamard transform with random signs: p log p operations for each row.
 
     Objective
     ---------

@@ -23,7 +23,7 @@ PROBES = 6  # fresh vectors: the bound is wrong once in a million
 
 
 class LowRank(NamedTuple):
-    """A table as a product of three factors, and how far it is from them.
+    """A truncated singular value decomposition, with a bound on its error.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ RULES = {"omp": "Codes by orthogonal matching pursuit", "threshold": "Codes by s
 
 
 class SparseCoder(SparseCoding, requires_fit=False):
-    r"""Codes of rows for a given dictionary: few atoms whose combination is near each row.
+    r"""Sparse coding with a given dictionary: each row is approximated by a sparse combination of atoms.
 
     Objective
     ---------

@@ -22,7 +22,7 @@ def sparse_encode(
     max_iter: int = 10_000,
     positive: bool = False,
 ) -> Array:
-    r"""Find sparse codes of rows: few atoms of a dictionary whose combination is near each row.
+    r"""Find sparse codes: approximate each row by a sparse combination of the atoms of a dictionary.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from qed.core import (
     generator,
     param,
 )
+from qed.core._shared_params import VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
 from qed.decomposition import _kernels
@@ -130,7 +131,7 @@ class SparseComponents(Transformer):
 
 
 class SparsePCA(SparseComponents):
-    r"""Components of which most entries are zero, such that every row is near a combination of few of them.
+    r"""Sparse PCA: components with few nonzero entries that approximate the rows.
 
     Objective
     ---------
@@ -180,7 +181,7 @@ class SparsePCA(SparseComponents):
     n_jobs: int | None = N_JOBS
     U_init: Matrix | None = param(None, "Scores to begin with, shape (n, k); taken together with ``V_init``.")
     V_init: Matrix | None = param(None, "Components to begin with, shape (k, p).")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of scores beyond the singular vectors, and of those that no column uses.")
 
     error_: list[float] = fitted("The objective after each step.", answers=False)
@@ -197,7 +198,7 @@ class SparsePCA(SparseComponents):
 
 
 class MiniBatchSparsePCA(SparseComponents):
-    r"""Sparse components, learnt from batches of columns.
+    r"""Mini-batch sparse PCA: sparse components, learnt from batches of columns.
 
     Objective
     ---------
@@ -234,7 +235,7 @@ class MiniBatchSparsePCA(SparseComponents):
     max_iter: PositiveInt = param(1000, "Most passes over the columns.")
     callback: None = CALLBACK
     batch_size: PositiveInt = param(3, "Columns of a batch.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     shuffle: bool = param(True, "Whether columns are put in a random order first.")
     n_jobs: int | None = N_JOBS
     method: Literal["lars", "cd"] = METHOD

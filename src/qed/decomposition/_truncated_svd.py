@@ -33,7 +33,7 @@ from qed.designs._range import fingerprint, require_range
 
 
 class TruncatedSVD(Transformer, sparse=True):
-    r"""The directions that hold most of the sum of squares of a table, about zero and not about its mean.
+    r"""Truncated singular value decomposition (SVD, latent semantic analysis): PCA without centring, for sparse tables.
 
     Also known as latent semantic analysis, of tables of word counts. Sparse tables stay sparse.
 

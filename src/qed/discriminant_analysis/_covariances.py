@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.certificates import LikelihoodCertificate
 from qed.core import InvalidData, InvalidParameter
 from qed.core._memory import require_memory
 from qed.covariance import shrunk_covariance
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[np.float64]]
 UNIT = 2.0**-53
 LEAST = 2.0**-1074  # the smallest number: what a product can be off by, however small it is
-MOST_LOST = 1e-7  # share of a variance that may be lost so: beyond, products hold no digits worth a covariance
 KEPT_BYTES = 1 << 24  # of a statistic that a model keeps in case more rows come
 
 
@@ -35,30 +36,34 @@ def class_moments(model: Any, data: FitData) -> ClassMoments:
     return of_classes(model, data, ClassMoments.of)
 
 
-def class_covariances(model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any) -> list[Array]:
-    """Return the covariance of each class, shrunk as asked; of a class without rows zeros."""
+def class_covariances(
+    model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any
+) -> tuple[list[Array], float]:
+    """Return the covariance of each class, shrunk as asked, of a class without rows zeros; and the error of the shrinking."""
     scatters = [(part.XX / part.weight if part.rows else part.XX) for part in moments.parts]
     if shrinkage is None:
-        return scatters
+        return scatters, 0.0
     if shrinkage == "auto":
-        rows = _require_rows(model, data)
+        rows, error = _require_rows(model, data), estimate_error(moments, pooled=False)
         fourth = [_fourth_moment(rows, part, k) for k, part in enumerate(moments.parts)]
-        return [
-            _ledoit_wolf(part, scatter, number)
+        drawn = [
+            _ledoit_wolf(part, scatter, number, error)
             for part, scatter, number in zip(moments.parts, scatters, fourth, strict=True)
         ]
-    return [shrunk_covariance(scatter, float(shrinkage)) for scatter in scatters]
+        return [one for one, _ in drawn], max(off for _, off in drawn)
+    return [shrunk_covariance(scatter, float(shrinkage)) for scatter in scatters], 0.0
 
 
-def total_covariance(model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any) -> Array:
-    """Return the covariance of all rows, shrunk as asked."""
+def total_covariance(model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any) -> tuple[Array, float]:
+    """Return the covariance of all rows, shrunk as asked, and the error of the shrinking."""
     total = moments.total()
     scatter: Array = total.XX / total.weight
     if shrinkage is None:
-        return scatter
+        return scatter, 0.0
     if shrinkage == "auto":
-        return _ledoit_wolf(total, scatter, _fourth_moment(_require_rows(model, data), total, None))
-    return shrunk_covariance(scatter, float(shrinkage))
+        error = estimate_error(replace(moments, parts=(total,)), pooled=False)
+        return _ledoit_wolf(total, scatter, _fourth_moment(_require_rows(model, data), total, None), error)
+    return shrunk_covariance(scatter, float(shrinkage)), 0.0
 
 
 def estimate_error(moments: ClassMoments, *, pooled: bool) -> float:
@@ -81,7 +86,7 @@ def estimate_error(moments: ClassMoments, *, pooled: bool) -> float:
     # squares, and products with weights, next to the smallest number have few digits: each is off by that number
     lost = 8 * LEAST * float(sum(part.rows for part in parts) + weight.sum()) / float(spread.min())
     error = max(float(of_mean), float(((whole / spread).max(axis=1) * of_spread).max()) + 8 * UNIT) + lost
-    if not (np.isfinite([of_mean, error]).all() and lost <= MOST_LOST):
+    if not (np.isfinite([of_mean, error]).all() and lost <= LikelihoodCertificate.MOST_ROUNDING):
         raise InvalidData(
             "Squares of these columns, or their products with the weights, leave the range of float64, so that nothing can be said"
             " about covariances. Multiply columns or weights by a power of ten."
@@ -89,15 +94,40 @@ def estimate_error(moments: ClassMoments, *, pooled: bool) -> float:
     return error
 
 
-def _ledoit_wolf(part: Moments, covariance: Array, fourth: float) -> Array:
-    """Shrink a covariance by the amount that Ledoit and Wolf's formula gives for columns divided by their deviations."""
+def _ledoit_wolf(part: Moments, covariance: Array, fourth: float, error: float) -> tuple[Array, float]:
+    """Shrink a covariance by the amount that Ledoit and Wolf's formula gives for columns divided by their deviations.
+
+    Also return how much the amount can move an entry, in deviations, when moments have the relative ``error``.
+    """
     if not part.rows:
-        return covariance
+        return covariance, 0.0
     deviation = np.sqrt(covariance.diagonal())
     deviation = np.where(deviation > 0, deviation, 1.0)
     scaled = covariance / deviation / deviation[:, np.newaxis]
     drawn = shrunk_covariance(scaled, ledoit_wolf_formula(scaled, fourth, part.weight))
-    return np.asarray(drawn * deviation * deviation[:, np.newaxis])
+    off = _amount_error(scaled, fourth, part.weight, 8 * error)
+    if off:  # columns without deviation get all they have from what is shrunk
+        least = float(drawn.diagonal().min())
+        off = off / least if least > 0 else np.inf
+    if not off <= LikelihoodCertificate.MOST_ROUNDING:
+        raise InvalidData(
+            "The amount by which shrinkage='auto' shrinks cannot be told: in some class it follows from the last digits of the rows"
+            f" and their weights, which add up to {part.weight:.3g} (a weight counts as that many rows). Give shrinkage as a"
+            " number, or weights that count rows."
+        )
+    return np.asarray(drawn * deviation * deviation[:, np.newaxis]), off
+
+
+def _amount_error(scaled: Array, fourth: float, weight: float, error: float) -> float:
+    """Bound how far the formula's amount moves a covariance of scaled columns, with moments that have a relative error."""
+    p = len(scaled)
+    squares = float(np.sum(scaled**2))
+    spread = squares - float(np.trace(scaled)) ** 2 / p
+    off = error * (fourth + squares)
+    noise = fourth - squares
+    if p == 1 or not spread > 0 or noise + off <= 0 or noise - off >= weight * (spread + off):
+        return 0.0  # nothing to shrink, or shrunk by nothing or fully whatever the last digits are
+    return min(1.0, (off / weight + off) / spread) * float(np.sqrt(spread))
 
 
 def _fourth_moment(data: FitData, part: Moments, label: int | None) -> float:

@@ -49,7 +49,7 @@ def _has_what_its_solver_leaves(model: Any, means: Array) -> str:  # noqa: ARG00
 class LinearDiscriminantAnalysis(
     FromClassMoments, LinearClassifier, Transformer, sparse=False, chunks=True, min_samples=2
 ):
-    r"""Normal classes with a common covariance, and hyperplanes between them; also the directions that separate them best.
+    r"""Linear discriminant analysis (LDA): Gaussian classes with a common covariance; also supervised dimensionality reduction.
 
     Objective
     ---------
@@ -218,21 +218,27 @@ class LinearDiscriminantAnalysis(
             self.scalings_, self.explained_variance_ratio_ = found.scalings, found.ratio[:components]
         if self.store_covariance or self.solver != "svd":
             self.covariance_ = found.covariance
-        W, b = found.coef, found.intercept
-        two = len(classes) == 2
-        self.coef_ = np.ascontiguousarray(W[1:] - W[:1] if two else W)
-        self.intercept_ = b[1:] - b[:1] if two else b
+        self.coef_, self.intercept_ = np.ascontiguousarray(found.coef), found.intercept
+        if len(classes) == 2:  # half the sum of the means lies where only the priors decide
+            self.coef_ = found.coef[1:] - found.coef[:1]
+            level = np.log(prior[1:]) - np.log(prior[:1])
+            self.intercept_ = level - self.coef_ @ (0.5 * (moments.mean[0] + moments.mean[1]))
         self.certificate_ = found.certificate
 
     def _solved(self, moments: ClassMoments, prior: Array, data: FitData | None) -> _Solved:
         weight, mean = moments.weight, moments.mean
         pooled = moments.pooled() / weight.sum()
         error = estimate_error(moments, pooled=True)
-        covariance, least = pooled, float(np.sqrt(4 * moments.n_features * error))
+        covariance, whole = pooled, None
+        if self.solver != "svd" and (self.priors is not None or self.shrinkage is not None):
+            each, off = class_covariances(self, moments, data, self.shrinkage)
+            covariance, error = _weighted(prior, each), max(error, off)
+        if self.solver == "eigen":
+            whole, off = total_covariance(self, moments, data, self.shrinkage)
+            error = max(error, off)
+        least = float(np.sqrt(4 * moments.n_features * error))
         if self.solver == "svd":
             least = max(self.tol, least)
-        elif self.priors is not None or self.shrinkage is not None:
-            covariance = _weighted(prior, class_covariances(self, moments, data, self.shrinkage))
         axes = Axes.of(covariance, least)
         if not len(axes.variance):
             raise InvalidData(
@@ -245,7 +251,7 @@ class LinearDiscriminantAnalysis(
         b = -0.5 * np.einsum("kj,kj->k", about, W) + np.log(prior)
         if self.solver == "svd":
             b = b - W @ centre
-        scalings, ratio = self._directions(moments, prior, axes, covariance, data)
+        scalings, ratio = self._directions(moments, prior, axes, None if whole is None else whole - covariance)
         share = weight / weight.sum()
         shrunk = "" if self.shrinkage is None else ", shrunk as asked,"
         certificate = LikelihoodCertificate(
@@ -256,17 +262,17 @@ class LinearDiscriminantAnalysis(
             backward_error=axes.backward_error(covariance, about, W),
         )
         if self.solver == "svd" and self.store_covariance and self.priors is not None:
-            covariance = _weighted(prior, class_covariances(self, moments, data, None))
+            covariance = _weighted(prior, class_covariances(self, moments, data, None)[0])
         return _Solved(centre, covariance, W, b, scalings, ratio, certificate)
 
     def _directions(
-        self, moments: ClassMoments, prior: Array, axes: Axes, covariance: Array, data: FitData | None
+        self, moments: ClassMoments, prior: Array, axes: Axes, between: Array | None
     ) -> tuple[Array, Array]:
         """Return the directions with the largest variance between classes, and the shares of that variance."""
         if self.solver == "lsqr":
             return np.empty((0, 0)), np.empty(0)
         whitening = axes.whitening
-        if self.solver == "svd":
+        if between is None:
             k = len(prior)
             spread = np.sqrt(moments.weight.sum() * prior / (k - 1))[:, np.newaxis]
             _, size, turn = np.linalg.svd(
@@ -276,7 +282,6 @@ class LinearDiscriminantAnalysis(
             kept = int(np.count_nonzero(size > self.tol * size[0]))
             squares, turn = size**2, turn[:kept].T
         else:
-            between = total_covariance(self, moments, data, self.shrinkage) - covariance
             squares, turn = np.linalg.eigh(whitening.T @ between @ whitening)
             squares, turn = squares[::-1], turn[:, ::-1]
         total = float(squares.sum())

@@ -43,7 +43,7 @@ def _add_up_to_one(model: Any, priors: Array) -> str:  # noqa: ARG001
 
 
 class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunks=True):
-    r"""Normal classes, each with its own mean and covariance.
+    r"""Quadratic discriminant analysis (QDA): Gaussian classes, each with its own mean and covariance.
 
     Objective
     ---------
@@ -161,14 +161,16 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         prior = share if self.priors is None else given_shares(type(self).__name__, "priors", self.priors, k)
         with one_blas_thread(p * p), np.errstate(divide="ignore"):
             rounding = estimate_error(moments, pooled=False)  # refuses what leaves the range, before it is solved with
-            observed = class_covariances(self, moments, None, None)
+            observed, _ = class_covariances(self, moments, None, None)
             drawn = observed
             if self.shrinkage is not None:
-                drawn = class_covariances(self, moments, data, self.shrinkage)
+                drawn, off = class_covariances(self, moments, data, self.shrinkage)
+                rounding = max(rounding, off)
             elif self.reg_param:
                 drawn = [(1 - self.reg_param) * one + self.reg_param * np.eye(p) for one in observed]
             variances, axes = _axes_of(np.stack(drawn))
             _require_rank(self, variances, moments, classes)
+            _require_told(np.stack(drawn), variances, rounding, classes)
             along = np.einsum("kjr,kjr->kr", np.stack(observed) @ axes, axes)
             densities = -0.5 * (CIRCLE + np.log(variances) + along / variances).sum(axis=1)
             backward = _missed(np.stack(drawn), variances, axes)
@@ -277,6 +279,20 @@ def _require_rank(
             f" {variance[-1]:.3g}, and tol={model.tol:g} is not exceeded.{few} Increase {way}, or leave out columns that depend on"
             " others."
         )
+
+
+def _require_told(covariances: Array, variances: Array, rounding: float, classes: Array) -> None:
+    """Refuse classes whose least variance, of columns of variance one, is no more than rounding can make of nothing."""
+    most = 4 * covariances.shape[1] * rounding
+    for k in np.flatnonzero(variances[:, -1] <= most * variances[:, 0]):
+        deviation = np.sqrt(covariances[k].diagonal())
+        least = float(np.linalg.eigvalsh(covariances[k] / deviation / deviation[:, np.newaxis])[0])
+        if least <= most:
+            raise InvalidData(
+                f"The covariance matrix of class {classes[k]!s} is not full rank: along some direction of its columns, divided by"
+                f" their deviations, the variance is {least:.3g}, and rounding alone makes up to {most:.3g}. Increase reg_param or"
+                " shrinkage, or leave out columns that depend on others."
+            )
 
 
 def _signed(axes: Array) -> Array:

@@ -134,7 +134,7 @@ class AdaBoostModel(CopiesModel):
 
 
 class AdaBoostClassifier(AdaBoostModel, Classifier):
-    r"""Copies of a classifier that vote, each fitted with more weight on the rows that those before it got wrong (SAMME).
+    r"""AdaBoost (SAMME): weighted votes of copies of a classifier, each fitted with more weight on the rows misclassified before.
 
     Objective
     ---------
@@ -323,7 +323,7 @@ class AdaBoostClassifier(AdaBoostModel, Classifier):
 
 
 class AdaBoostRegressor(AdaBoostModel, Regressor):
-    r"""The weighted median of copies of a regressor, each fitted to rows drawn by how far off those before it were (R2).
+    r"""AdaBoost.R2: weighted median of copies of a regressor, each fitted to rows drawn by the errors of those before it.
 
     Objective
     ---------

@@ -25,6 +25,7 @@ from qed.core import (
 )
 from qed.core._events import Progress, guard
 from qed.core._jobs import mapped
+from qed.core._shared_params import VERBOSE
 from qed.ensemble import _kernels
 from qed.ensemble._copies import CopiesModel, codes_of, copies_of_codes, copies_with_predict, numbers_of, row_numbers
 from qed.ensemble._forest_model import interval_of, number_of_draws
@@ -65,7 +66,7 @@ class BaggingModel(CopiesModel):
     )
     n_jobs: Any = param(None, "Copies fitted at the same time, in threads.")
     random_state: Seed = param(None, "Seed of the rows and columns that are drawn, and of the copies.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
 
     estimators_features_: Array = fitted(
         "Columns of each copy.", dtype="int", shape="(t, m)", low=0, check=_one_for_each_copy
@@ -177,7 +178,7 @@ class BaggingModel(CopiesModel):
 
 
 class BaggingClassifier(BaggingModel, Classifier):
-    """The mean of the probabilities, or the votes, of copies of a classifier, each fitted on drawn rows and columns.
+    """Bagging: mean probabilities or votes of copies of a classifier, each fitted to random rows and columns.
 
     Objective
     ---------
@@ -285,7 +286,7 @@ class BaggingClassifier(BaggingModel, Classifier):
 
 
 class BaggingRegressor(BaggingModel, Regressor):
-    """The mean of copies of a regressor, each fitted on drawn rows and columns.
+    """Bagging: the mean of copies of a regressor, each fitted to random rows and columns.
 
     Objective
     ---------

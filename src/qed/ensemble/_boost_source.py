@@ -110,7 +110,7 @@ class Extremes:
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class LossSummary:
     """The sums of losses and weights, and for each class what the scale of its slopes follows from."""
 
     loss: float
@@ -225,7 +225,7 @@ class BinnedPart:
             held["scores"].reshape(-1, self.targets.k)[:] = command.baseline
             return self.extremes
         if isinstance(command, Look):
-            return self._look(held)
+            return self._loss_summary(held)
         if isinstance(command, ListLeaves):
             return self.node_rows.mark(self._arrays(held, 0), command.nodes), held["y"] - held["scores"]
         return self._grow(command, held, wanted=wanted)
@@ -245,14 +245,14 @@ class BinnedPart:
             return Added((self.node_rows.leaf_sums(arrays, command.nodes),)) if wanted else None
         return self.node_rows.add(arrays, command.nodes, command.values, held["scores"])
 
-    def _look(self, held: dict[str, Array]) -> Looked:
+    def _loss_summary(self, held: dict[str, Array]) -> LossSummary:
         k, s, counts = self.targets.k, held.get("s"), held.get("counts")
         value, slope, curvature = self.targets.loss.curve(held["scores"].reshape(-1, k), held["y"])
         held["slope"][:], held["curvature"][:] = slope.reshape(-1), curvature.reshape(-1)
         extents = [_kernels.boost_extent(held["slope"], held["curvature"], (c, k), s, counts) for c in range(k)]
         if s is None:
-            return Looked(float(value.sum()), float(len(value)), np.array(extents))
-        return Looked(float((s * value).sum()), float(s.sum()), np.array(extents))
+            return LossSummary(float(value.sum()), float(len(value)), np.array(extents))
+        return LossSummary(float((s * value).sum()), float(s.sum()), np.array(extents))
 
     def _arrays(self, held: dict[str, Array], c: int) -> tuple[Any, ...]:
         bins = (held["by_column"], held["by_row"], self.p)
@@ -303,7 +303,7 @@ class HeldPart:
                         held["scores"][:, c] += tree.add_up(held["X"], tree.numbers)[:, 0]
                 elif wanted:
                     value = self.targets.loss.curve(held["scores"], held["y"])[0]
-                    answer = Looked(float(held["s"] @ value), float(held["s"].sum()), np.zeros((1, 6)))
+                    answer = LossSummary(float(held["s"] @ value), float(held["s"].sum()), np.zeros((1, 6)))
         return answer
 
 
@@ -340,7 +340,7 @@ class SourceScores:
         found = self._ask(Begin(baseline))
         self.columns = _columns_of(found, self.binning)
 
-    def look(self) -> float:
+    def mean_loss(self) -> float:
         """Return the mean loss, and note slopes and curvatures."""
         found = self._ask(Look())
         self._extents = found.extents
@@ -432,7 +432,7 @@ class HeldScores:
         """Put the scores at the constant."""
         self._waiting = [Begin(baseline)]
 
-    def look(self) -> float:
+    def mean_loss(self) -> float:
         """Return the mean loss."""
         waiting, self._waiting = self._waiting, []
         found = self._parts.fold((*waiting, Look()))

@@ -13,6 +13,7 @@ from qed.core._validation import is_source
 from qed.data._selected import selected
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_mean
+from qed.ensemble._one_tree import trees_of
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Scored(Protocol):
         """Put the scores at the constant."""
         ...
 
-    def look(self) -> float:
+    def mean_loss(self) -> float:
         """Return the mean loss at the scores, and note what the next round starts from."""
         ...
 
@@ -71,7 +72,7 @@ class RowScores:
         """Put the scores at the constant."""
         self.scores = np.array(self._start(self.X, baseline))
 
-    def look(self) -> float:
+    def mean_loss(self) -> float:
         """Return the mean loss, and note values, slopes and curvatures."""
         self.value, self.slope, self.curvature = self.loss.curve(self.scores, self.y)
         return float(self.value.sum() / self.n_rows) if self.is_plain else weighted_mean(self.value, self.s)
@@ -129,6 +130,14 @@ class BoostedSum(Estimator, allow_nan=True):
         """Whether rows of the fit were kept from the trees, to stop by."""
         self._check_is_fitted()
         return len(self.validation_score_) > 0
+
+    @property
+    def estimators_(self) -> Array:
+        """The trees one by one, a row for each round, to be drawn or looked at: ``plot_tree(model.estimators_[0, 0])``."""
+        trees = trees_of(self)
+        found = np.empty(len(trees), dtype=object)
+        found[:] = trees
+        return found.reshape(self.n_iter_, self.n_trees_per_iteration_)
 
     # -- fitting ---------------------------------------------------------------------------------------
 
@@ -202,7 +211,7 @@ class Rounds:
         for one in (self.rows, self.judge):
             if one is not None:
                 one.begin(self.baseline)
-        self._look()
+        self._note_losses()
 
     def resume(self, trees: TreeEnsemble, baseline: Array, most: int, name: str) -> None:
         """Go on from the trees of an earlier fit."""
@@ -218,18 +227,18 @@ class Rounds:
             if held is not None:
                 next(held)
             self.count += 1
-            self._look()
+            self._note_losses()
 
-    def _look(self) -> None:
+    def _note_losses(self) -> None:
         """Note the losses, and what the next round starts from."""
-        self.losses.append(self.rows.look())
+        self.losses.append(self.rows.mean_loss())
         if not np.isfinite(self.losses[-1]):
             raise InvalidData(
                 f"The loss of {type(self.model).__name__} is no longer finite after {self.count} rounds: the targets are too large,"
                 " or learning_rate is. Divide the targets by a constant, or lower learning_rate."
             )
         if self.judge is not None:
-            self.judged.append(self.judge.look())
+            self.judged.append(self.judge.mean_loss())
 
     def run(self, limit: int, is_done: Callable[[], bool]) -> None:
         """Add rounds up to a number of them, until one says that it was the last; keep them if Ctrl-C comes."""
@@ -248,7 +257,7 @@ class Rounds:
             self.judge.add(trees)
         self.parts.extend(trees)
         self.count += 1
-        self._look()
+        self._note_losses()
 
     def store(self) -> None:
         """Put the rounds so far and their certificate in place."""

@@ -22,6 +22,7 @@ from qed.core import (
 )
 from qed.core._memory import require_memory
 from qed.core._parts import accepts_weight, models_with
+from qed.core._shared_params import VERBOSE
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_mean, weighted_quantile
 from qed.ensemble._boosting import BoostData, BoostedSum, Rounds, RowScores
@@ -85,7 +86,7 @@ class ExactBoostingModel(BoostedSum, sparse=True, allow_nan=True):
         None,
         "Columns considered at each split, drawn at random: a number, a share, the square root or the logarithm; None for all.",
     )
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     max_leaf_nodes: TwoOrMore | None = param(None, "Most leaves of a tree: the node that gains most is split first.")
     warm_start: bool = param(False, "Whether to keep the trees of an earlier fit on the same rows, and add the others.")
     validation_fraction: ShareBelowOne = param(

@@ -24,9 +24,11 @@ from qed.core import (
 )
 from qed.core._events import Progress, guard
 from qed.core._memory import require_memory
+from qed.core._shared_params import VERBOSE
 from qed.core._threads import get_num_threads
 from qed.ensemble import _kernels
 from qed.ensemble._copies import whole_total
+from qed.ensemble._one_tree import EnsembleTree, trees_of
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 from qed.tree._categories import CategoryColumns
 from qed.tree._grow import column_rules, growth_limits, require_range
@@ -118,7 +120,7 @@ class ForestModel(CategoryColumns, sparse=True, allow_nan=True):
         None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
     random_state: Seed = param(None, "Seed of the rows, columns and thresholds that are drawn.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to keep the trees of an earlier fit on the same rows, and add the others.")
     ccp_alpha: NonNegative = param(
         0.0,
@@ -158,6 +160,11 @@ class ForestModel(CategoryColumns, sparse=True, allow_nan=True):
         sums = self.tree_importances_.sum(axis=1, keepdims=True)
         own = self.tree_importances_[sums[:, 0] > 0] / sums[sums[:, 0] > 0]
         return np.asarray(own.mean(axis=0) if len(own) else np.zeros(self.trees_.n_features))
+
+    @property
+    def estimators_(self) -> list[EnsembleTree]:
+        """The trees one by one, to be drawn or looked at: ``plot_tree(forest.estimators_[0])``."""
+        return trees_of(self)
 
     def apply(self, X: Any) -> Array:
         """Return the leaf that each row ends up in, in each tree.

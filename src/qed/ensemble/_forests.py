@@ -238,7 +238,7 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
 
 
 class RandomForestClassifier(_ForestClassifier):
-    r"""Votes of trees, each grown on rows drawn with replacement, looking at a few drawn columns at every node.
+    r"""Random forest: an ensemble of classification trees on bootstrap samples, with a random subset of the columns at every node.
 
     Objective
     ---------
@@ -282,7 +282,7 @@ class RandomForestClassifier(_ForestClassifier):
 
 
 class ExtraTreesClassifier(_ForestClassifier):
-    r"""Votes of trees whose thresholds are drawn: of a few columns, each cut at random, the best cut is taken.
+    r"""Extremely randomised trees: an ensemble of classification trees; each split is the best of a few random thresholds.
 
     Objective
     ---------
@@ -319,7 +319,7 @@ class ExtraTreesClassifier(_ForestClassifier):
 
 
 class RandomForestRegressor(_ForestRegressor):
-    r"""Means of trees, each grown on rows drawn with replacement.
+    r"""Random forest: an ensemble of regression trees on bootstrap samples.
 
     Objective
     ---------
@@ -359,7 +359,7 @@ class RandomForestRegressor(_ForestRegressor):
 
 
 class ExtraTreesRegressor(_ForestRegressor):
-    r"""Means of trees whose thresholds are drawn: of the columns, each cut at random, the best cut is taken.
+    r"""Extremely randomised trees: an ensemble of regression trees; each split is the best of random thresholds.
 
     Objective
     ---------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class GradientBoostingRegressor(ExactBoostingModel, BoostedRegressor):
-    r"""A sum of small trees of exact splits, each of which lowers the loss of those before it.
+    r"""Gradient boosting of regression trees with exact splits.
 
     Objective
     ---------
@@ -101,7 +101,7 @@ class GradientBoostingRegressor(ExactBoostingModel, BoostedRegressor):
 
 
 class GradientBoostingClassifier(ExactBoostingModel, BoostedClassifier):
-    r"""A sum of small trees of exact splits, each of which lowers the loss of those before it, as a score of labels.
+    r"""Gradient boosting of classification trees with exact splits.
 
     Objective
     ---------

@@ -15,7 +15,7 @@ from qed.ensemble._hist_model import HistBoostingModel
 
 
 class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
-    r"""A sum of small trees, each of which lowers the loss of those before it.
+    r"""Histogram-based gradient boosting of regression trees, for large tables.
 
     Objective
     ---------
@@ -101,7 +101,7 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
 
 
 class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
-    r"""A sum of small trees, each of which lowers the loss of those before it, as a score of labels.
+    r"""Histogram-based gradient boosting of classification trees, for large tables.
 
     Objective
     ---------

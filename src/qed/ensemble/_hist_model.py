@@ -23,6 +23,7 @@ from qed.core import (
     param,
 )
 from qed.core._memory import require_memory
+from qed.core._shared_params import VERBOSE
 from qed.core._validation import is_source
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
@@ -81,7 +82,7 @@ class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
     )
     n_iter_no_change: PositiveInt = param(10, "Rounds without improvement after which to stop.")
     tol: NonNegative = param(1e-7, "Least improvement that counts.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of the rows that early stopping looks at, and of columns that are drawn.")
 
     train_score_: Array = fitted(

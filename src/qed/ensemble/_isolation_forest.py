@@ -25,7 +25,9 @@ from qed.core import (
     param,
 )
 from qed.core._events import Progress, guard
+from qed.core._shared_params import VERBOSE
 from qed.ensemble import _kernels
+from qed.ensemble._one_tree import EnsembleTree, trees_of
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 from qed.tree._grow import growth_limits, require_range
 from qed.tree._kernels import Limits, Targets
@@ -51,7 +53,7 @@ def _over_the_columns(model: Any, trees: TreeEnsemble) -> str:
 
 
 class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
-    r"""Scores of rows by how few random splits part them from the others: outliers end up alone soon.
+    r"""Isolation forest for anomaly detection: outliers are isolated by few random splits.
 
     Objective
     ---------
@@ -94,7 +96,7 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
         None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
     random_state: Seed = param(None, "Seed of the rows, columns and thresholds that are drawn.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to keep the trees of an earlier fit on the same rows, and add the others.")
 
     trees_: TreeEnsemble = fitted("The nodes of all trees; values of leaves are path lengths.", check=_over_the_columns)
@@ -169,6 +171,11 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
         return self.trees_
 
     @property
+    def estimators_(self) -> list[EnsembleTree]:
+        """The trees one by one, to be drawn or looked at."""
+        return trees_of(self)
+
+    @property
     def estimators_features_(self) -> list[Array]:
         """Columns of each tree."""
         self._check_is_fitted()
@@ -216,7 +223,7 @@ class IsolationForest(OutlierDetector, sparse=True, allow_nan=True):
 
 
 class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
-    r"""The leaves of random trees as features: one column for each leaf, one where a row ends up.
+    r"""Random trees embedding: one-hot encoding of the leaves of random trees, as features.
 
     Objective
     ---------
@@ -264,7 +271,7 @@ class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
         None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
     random_state: Seed = param(None, "Seed of the columns and thresholds that are drawn.")
-    verbose: NonNegativeInt = param(0, "Whether to show progress.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to keep the trees of an earlier fit on the same rows, and add the others.")
 
     max_features = 1  # a split looks at one column; no parameter, as in scikit-learn
@@ -332,6 +339,11 @@ class RandomTreesEmbedding(Transformer, sparse=True, allow_nan=True):
         return csr_matrix(
             (np.ones(leaves.size, dtype=kind), leaves.ravel(), starts), shape=(len(leaves), self.trees_.n_leaves)
         )
+
+    @property
+    def estimators_(self) -> list[EnsembleTree]:
+        """The trees one by one, to be drawn or looked at."""
+        return trees_of(self)
 
     def apply(self, X: Any) -> Array:
         """Return the leaf of each row in each tree.

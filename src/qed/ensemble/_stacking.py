@@ -195,7 +195,7 @@ def _answers_of_folds(members: list[Any], pairs_: list[Any], X: Any, y: Any, met
 
 
 class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
-    """A regressor of what other regressors predict.
+    """Stacking: a final regressor learns from the cross-validated predictions of several models.
 
     Objective
     ---------
@@ -298,7 +298,7 @@ def _predicts_by_number(model: Any, last: Any) -> str:
 
 
 class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
-    """A classifier of what other classifiers say.
+    """Stacking: a final classifier learns from the cross-validated predictions of several models.
 
     Objective
     ---------

@@ -125,7 +125,7 @@ def weights_of(model: Any, kept: set[str]) -> Array:
 
 
 class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
-    """The label that most models, or their mean probabilities, vote for.
+    """Voting: the majority vote, or the largest mean probability, of several classifiers.
 
     Objective
     ---------
@@ -255,7 +255,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
 
 
 class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
-    """The mean of what several regressors predict.
+    """Voting: the mean of the predictions of several regressors.
 
     Objective
     ---------

@@ -184,7 +184,7 @@ class _Elimination(Selector, RoutesToOne):
 
 
 class RFE(_Elimination):
-    """Leave out the columns that a model makes least of, fit again, and so on: recursive feature elimination.
+    """Recursive feature elimination: fit, leave out the least important columns, and repeat.
 
     Objective
     ---------
@@ -276,7 +276,7 @@ def _has_scores(model: Any, results: Any) -> str:  # noqa: ARG001
 
 
 class RFECV(_Elimination):
-    """Recursive feature elimination that chooses the number of columns by cross-validation.
+    """Recursive feature elimination with the number of columns chosen by cross-validation.
 
     Objective
     ---------

@@ -23,7 +23,7 @@ Share = Annotated[float, Number(0, 1, open_low=True, open_high=True)]
 
 
 class SequentialFeatureSelector(Selector, min_samples=2):
-    """Add the column that helps most, or leave out the one that is missed least, again and again.
+    """Sequential feature selection, forward or backward: adds or removes one column at a time.
 
     Objective
     ---------

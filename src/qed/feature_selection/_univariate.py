@@ -208,7 +208,7 @@ class SelectPercentile(_Univariate):
 
 
 class SelectFpr(_Univariate):
-    """Keep the columns whose p-value is below a false positive rate.
+    """Feature selection by a false positive rate: columns whose p-value is below ``alpha``.
 
     Objective
     ---------
@@ -240,7 +240,7 @@ class SelectFpr(_Univariate):
 
 
 class SelectFdr(_Univariate):
-    """Keep columns so that the expected share of false ones among them is bounded.
+    """Feature selection with a bound on the false discovery rate.
 
     Objective
     ---------
@@ -272,7 +272,7 @@ class SelectFdr(_Univariate):
 
 
 class SelectFwe(_Univariate):
-    """Keep columns so that the probability of a single false one is bounded.
+    """Feature selection with a bound on the family-wise error rate.
 
     Objective
     ---------

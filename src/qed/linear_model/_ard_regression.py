@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ARDRegression(EvidenceRegressor):
-    r"""Linear regression that drops coefficients the data do not speak for: automatic relevance determination.
+    r"""Automatic relevance determination (sparse Bayesian regression): each coefficient has a prior variance of its own.
 
     Objective
     ---------

@@ -24,7 +24,7 @@ def _have_its_columns(model: Any, moments: Moments) -> str:
 
 
 class BayesianLinearRegression(Regressor, sparse=True):
-    r"""Linear regression with a Gaussian prior of the coefficients: posterior, predictive distribution and evidence by formula.
+    r"""Bayesian linear regression with a Gaussian prior: posterior, predictive distribution and evidence in closed form.
 
     Objective
     ---------

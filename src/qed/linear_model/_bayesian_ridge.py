@@ -138,7 +138,7 @@ class EvidenceRegressor(Regressor, sparse=True):
 
 
 class BayesianRidge(EvidenceRegressor):
-    r"""Ridge regression that finds the strength of its penalty by the evidence, and says how sure it is.
+    r"""Bayesian ridge regression: the penalty strength maximises the evidence, and predictions have standard deviations.
 
     Objective
     ---------

@@ -30,7 +30,7 @@ def _are_chosen(model: Any, columns: Array) -> str:
 
 
 class BestSubsetRegressor(SingleTarget):
-    r"""Least squares with at most so many columns, the best of all subsets.
+    r"""Best subset selection: least squares with at most ``size`` columns, the best of all subsets.
 
     Objective
     ---------

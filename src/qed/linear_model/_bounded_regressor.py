@@ -23,7 +23,7 @@ from qed.core import (
 )
 from qed.core._errors import tell_unreached
 from qed.core._events import STOP, Progress
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._convex_regressor import SingleTarget
@@ -39,7 +39,7 @@ WIDER = (16.0, 8.0, 4.0, 2.0)  # thresholds, relative to the last, from which ne
 
 
 class BoundedRegressor(SingleTarget):
-    r"""Least squares in which a row far off costs no more than a limit, with the weight that this gives every row.
+    r"""Robust regression with a bounded loss (redescending M-estimator): an outlier costs no more than a limit.
 
     Objective
     ---------
@@ -89,7 +89,7 @@ class BoundedRegressor(SingleTarget):
         "The error from which a row counts as far off, in units of y; None for three deviations, estimated by the median size of"
         " the errors of least absolute errors.",
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the objective of the weighted median alone.")
     max_iter: PositiveInt = param(200, "Most steps from each start.")
     strict: bool = STRICT

@@ -63,7 +63,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ChoiceResult:
     """The choice: one strength for all targets or one each, its score, and the statistic of all rows if it was made."""
 
     alpha: Array
@@ -73,7 +73,7 @@ class Found:
     rows: tuple[Wide, Array] | None = None  # of fewer rows than columns: the rows and their products
 
 
-def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
+def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> ChoiceResult:
     """Judge every strength by exact leave-one-out predictions."""
     n, m, k = len(y), y.shape[1], len(choice.alphas)
     if not isinstance(X, np.ndarray):
@@ -111,7 +111,7 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
         scores = scores.mean(axis=0, keepdims=True)
     _require_scores(scores, choice)
     best = np.argmax(scores, axis=1)
-    return Found(
+    return ChoiceResult(
         choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments, known
     )
 
@@ -138,7 +138,7 @@ def _wide_blocks(wide: Wide, K: Array, used: Indices, y: Array, choice: Choice) 
         yield unused, np.repeat(y[unused][:, :, None], len(choice.alphas), axis=2)
 
 
-def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
+def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> ChoiceResult:
     """Judge every strength on folds: one decomposition a fold, all strengths at once."""
     folds = folds_of(choice.owner, choice.cv, X, y[:, 0] if y.shape[1] == 1 else y, s)
     require_range(ArraySource(X, y, s), fingerprint(X, y, s))
@@ -150,10 +150,10 @@ def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     total /= len(folds)
     _require_scores(total, choice)
     best = int(np.argmax(total[0]))
-    return Found(choice.alphas[[best]], total[0, [best]], moments=everything)
+    return ChoiceResult(choice.alphas[[best]], total[0, [best]], moments=everything)
 
 
-def by_folds_of_source(choice: Choice, source: Source) -> Found:
+def by_folds_of_source(choice: Choice, source: Source) -> ChoiceResult:
     """Judge every strength on folds of rows that come in chunks, which are read once: scores follow from moments."""
     scoring = choice.scoring or choice.score_of_folds
     if scoring not in SCORES_OF_MOMENTS:
@@ -182,7 +182,7 @@ def by_folds_of_source(choice: Choice, source: Source) -> Found:
         total += SCORES_OF_MOMENTS[scoring](judged, _squares(judged, *path)).mean(axis=0)
     total /= len(folds)
     best = int(np.argmax(total))
-    return Found(choice.alphas[[best]], total[[best]], moments=everything)
+    return ChoiceResult(choice.alphas[[best]], total[[best]], moments=everything)
 
 
 def _squares(test: Moments, w: Array, b: Array) -> Array:

@@ -29,7 +29,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class ConstrainedRidge(ConvexRegressor):
-    r"""Least squares with coefficients no longer than a radius.
+    r"""Least squares with an L2 constraint: the norm of the coefficients is at most ``radius``.
 
     Objective
     ---------
@@ -89,7 +89,7 @@ class ConstrainedRidge(ConvexRegressor):
 
 
 class ConstrainedLasso(ConvexRegressor):
-    r"""Least squares with coefficients whose absolute values sum to no more than a radius.
+    r"""Least squares with an L1 constraint: the absolute values of the coefficients sum to at most ``radius``.
 
     Objective
     ---------

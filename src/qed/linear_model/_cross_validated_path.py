@@ -55,7 +55,7 @@ class Choice:
     verbose: int
 
 
-class Found(NamedTuple):
+class PathResult(NamedTuple):
     """The choice, and what it rests on.
 
     Attributes
@@ -114,7 +114,7 @@ def strengths(choice: Choice, X: Any, y: Array, weight: Array | None, l1_ratio: 
     return np.asarray(np.geomspace(most, most * choice.eps, int(choice.alphas)))
 
 
-def choose_strength(choice: Choice, X: Any, y: Array, weight: Array | None) -> Found:
+def choose_strength(choice: Choice, X: Any, y: Array, weight: Array | None) -> PathResult:
     """Judge every ratio and strength by folds; Ctrl-C or a callback leaves the choice among those judged so far."""
     folds = folds_of(choice.owner, choice.cv, X, y, weight)
     by_products = X.shape[1] <= NARROW and X.shape[1] <= X.shape[0]
@@ -138,7 +138,7 @@ def choose_strength(choice: Choice, X: Any, y: Array, weight: Array | None) -> F
             is_interrupted = True
     means = errors.mean(axis=2)
     best = np.unravel_index(int(np.nanargmin(means)), means.shape)
-    return Found(float(grids[best]), float(choice.l1_ratios[best[0]]), grids, errors, is_interrupted)
+    return PathResult(float(grids[best]), float(choice.l1_ratios[best[0]]), grids, errors, is_interrupted)
 
 
 def _by_products(

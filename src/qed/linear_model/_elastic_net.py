@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ElasticNet(SparseRegression):
-    r"""Least squares that keeps few coefficients, and lets similar columns share them.
+    r"""Elastic net: least squares with L1 and L2 regularisation; sparse, and correlated columns share coefficients.
 
     Objective
     ---------

@@ -33,7 +33,7 @@ def _are_all_used(model: Any, groups: Array) -> str:
 
 
 class GroupLasso(ConvexRegressor, chunks=True):
-    r"""Least squares that keeps few groups of columns, each of them whole.
+    r"""Group lasso: least squares with a penalty that selects whole groups of columns.
 
     Objective
     ---------

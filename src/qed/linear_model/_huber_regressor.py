@@ -17,7 +17,7 @@ AtLeastOne = Annotated[float, Number(low=1.0)]
 
 
 class HuberRegressor(ConvexRegressor, chunks=True):
-    r"""Least squares in which outliers count in proportion to their size, with the scale that tells them estimated as well.
+    r"""Huber regression, robust to outliers: squared loss for small residuals, absolute loss for large ones, with estimated scale.
 
     Objective
     ---------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Lasso(SparseRegression):
-    r"""Least squares that keeps few coefficients.
+    r"""Lasso: least squares with L1 regularisation, which sets coefficients to zero.
 
     Objective
     ---------

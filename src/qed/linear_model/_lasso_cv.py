@@ -26,7 +26,7 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._shared_params import COPY_X, FIT_INTERCEPT
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 from qed.linear_model._linear import one_for_each_target, predict_linear
@@ -132,7 +132,7 @@ class CrossValidatedRegression(Regressor, sparse=True):
 
 
 class LassoCV(CrossValidatedRegression):
-    r"""Least squares that keeps few coefficients, as many as predict left-out rows best.
+    r"""Lasso with the penalty strength chosen by cross-validation.
 
     Objective
     ---------
@@ -187,11 +187,11 @@ class LassoCV(CrossValidatedRegression):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
+    strict: bool = STRICT
 
 
 class ElasticNetCV(CrossValidatedRegression):
-    r"""The elastic net with the strength, and if asked the ratio, that predicts left-out rows best.
+    r"""Elastic net with the penalty strength, and optionally ``l1_ratio``, chosen by cross-validation.
 
     Objective
     ---------
@@ -237,7 +237,7 @@ class ElasticNetCV(CrossValidatedRegression):
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
     copy_X: bool = COPY_X
-    verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
+    verbose: bool | NonNegativeInt = VERBOSE
     n_jobs: int | None = param(
         None,
         "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
@@ -248,13 +248,13 @@ class ElasticNetCV(CrossValidatedRegression):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
+    strict: bool = STRICT
 
     l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)
 
 
 class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_output=False):
-    r"""The multi-task lasso with the strength that predicts left-out rows best.
+    r"""Multi-task lasso with the penalty strength chosen by cross-validation.
 
     Objective
     ---------
@@ -304,13 +304,13 @@ class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_outpu
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
+    strict: bool = STRICT
 
     _together: ClassVar[bool] = True
 
 
 class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_output=False):
-    r"""The multi-task elastic net with the strength, and if asked the ratio, that predicts left-out rows best.
+    r"""Multi-task elastic net with the penalty strength, and optionally ``l1_ratio``, chosen by cross-validation.
 
     Objective
     ---------
@@ -352,7 +352,7 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
     copy_X: bool = COPY_X
-    verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
+    verbose: bool | NonNegativeInt = VERBOSE
     n_jobs: int | None = param(
         None,
         "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
@@ -362,7 +362,7 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
+    strict: bool = STRICT
 
     _together: ClassVar[bool] = True
     l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)

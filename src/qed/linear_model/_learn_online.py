@@ -28,7 +28,7 @@ SLICE = 2e7  # multiplications between looks at listeners and clocks
 HALF_UNIT = 2.0**-24  # of float32: the largest relative error of a rounding
 
 
-class Shown(NamedTuple):
+class OnlineData(NamedTuple):
     """Rows as a learner sees them: those of positive weight, targets as ±1, numbers or numbers of classes."""
 
     X: Any
@@ -68,7 +68,7 @@ class Course(NamedTuple):
     slower: bool = False
 
 
-def shown(data: FitData, *, classes: bool, favour: Array | None = None) -> Shown:
+def shown(data: FitData, *, classes: bool, favour: Array | None = None) -> OnlineData:
     """Return the rows of a fit as a learner sees them."""
     X, y, weight = data.X, np.asarray(data.y, dtype=np.float64), data.weight
     if weight is not None and not weight.all():
@@ -79,7 +79,7 @@ def shown(data: FitData, *, classes: bool, favour: Array | None = None) -> Shown
         problems = len(data.classes)
     elif classes:
         y = 2.0 * y - 1.0
-    return Shown(X, y, problems, weight, favour)
+    return OnlineData(X, y, problems, weight, favour)
 
 
 def favours(owner: str, given: Any, classes: Any, codes: Array, weight: Array | None) -> Array | None:
@@ -95,7 +95,7 @@ def favours(owner: str, given: Any, classes: Any, codes: Array, weight: Array | 
 def show(
     model: Any,
     memory: Memory,
-    rows: Shown,
+    rows: OnlineData,
     rule: Rule,
     *,
     visits: Visits,
@@ -122,7 +122,7 @@ def show(
 def run(
     model: Any,
     memory: Memory,
-    rows: Shown,
+    rows: OnlineData,
     rule: Rule,
     course: Course,
     *,
@@ -193,7 +193,7 @@ def seed_of(model: Any) -> int:
     return int(generator(model.random_state).integers(0, 2**63))
 
 
-def begin(model: Any, rows: Shown, rule: Rule, course: Course) -> Memory:
+def begin(model: Any, rows: OnlineData, rule: Rule, course: Course) -> Memory:
     """Return a memory of nothing for these rows."""
     return start(rows.problems, rows.X.shape[1], seed_of(model), rule, average_from=course.average_from)
 
@@ -212,7 +212,7 @@ def stored(w: Array, dtype: Any) -> Any:
     return short if np.all(np.abs(short - w) <= HALF_UNIT * np.abs(w)) else w
 
 
-def held_out(model: Any, rows: Shown, strata: Any) -> tuple[Shown, Any]:
+def held_out(model: Any, rows: OnlineData, strata: Any) -> tuple[OnlineData, Any]:
     """Hold rows out; return the others, and a score of a memory on those held out."""
     from qed.model_selection import ShuffleSplit, StratifiedShuffleSplit  # noqa: PLC0415  (few fits need it)
 

@@ -9,7 +9,7 @@ from qed.linear_model._least_squares import LeastSquares
 
 
 class LinearRegression(LeastSquares):
-    r"""Least squares; of all solutions the shortest when the columns do not determine one.
+    r"""Ordinary least squares; the solution of minimum norm if the columns are linearly dependent.
 
     Objective
     ---------

@@ -203,7 +203,7 @@ def fit_classes(
 
 
 class LogisticRegression(ProbabilisticClassifier, chunks=True):
-    r"""Probabilities of classes whose log-odds are linear in the columns.
+    r"""Logistic regression, binary or multinomial, with L2, L1 or elastic net regularisation.
 
     Objective
     ---------

@@ -37,7 +37,7 @@ TIE = 1e-12  # scores that differ by less are the same, rounded differently
 
 
 class LogisticRegressionCV(ProbabilisticClassifier):
-    r"""Logistic regression that chooses C (and the mixture of penalties) by folds.
+    r"""Logistic regression with C (and ``l1_ratio``) chosen by cross-validation.
 
     Objective
     ---------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MultiTaskLasso(SparseRegression, single_output=False):
-    r"""Least squares for several targets that keeps few columns, the same for all of them.
+    r"""Multi-task lasso: least squares for several targets that selects the same columns for all of them.
 
     Objective
     ---------
@@ -67,7 +67,7 @@ class MultiTaskLasso(SparseRegression, single_output=False):
 
 
 class MultiTaskElasticNet(SparseRegression, single_output=False):
-    r"""Least squares for several targets that keeps few columns, the same for all, and small coefficients.
+    r"""Multi-task elastic net: least squares for several targets that selects the same columns for all of them, with an L2 penalty.
 
     Objective
     ---------

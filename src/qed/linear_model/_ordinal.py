@@ -50,7 +50,7 @@ def _are_the_labels(model: Any, order: Array) -> str:
 
 
 class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes without an order are not its business
-    r"""Predicts ordered classes from one score with thresholds: the model of proportional odds.
+    r"""Ordinal regression (proportional odds): ordered classes, from one linear score and thresholds.
 
     Objective
     ---------

@@ -20,17 +20,28 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._shared_params import VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
-from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stored, stream
+from qed.linear_model._learn_online import (
+    Course,
+    OnlineData,
+    begin,
+    favours,
+    held_out,
+    run,
+    show,
+    shown,
+    stored,
+    stream,
+)
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 
 
 class Perceptron(LinearClassifier):
-    r"""A hyperplane that moves towards every row it gets wrong.
+    r"""Perceptron: a linear classifier that is updated by every misclassified sample (row).
 
     Objective
     ---------
@@ -69,7 +80,7 @@ class Perceptron(LinearClassifier):
     penalty: Literal["l2", "l1", "elasticnet"] | None = param(None, "What draws the coefficients towards zero.")
     alpha: NonNegative = param(1e-4, "Strength of the penalty.")
     l1_ratio: Probability = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3, "A pass counts as progress when the share of mistakes falls by more; None goes on to max_iter."
@@ -126,7 +137,7 @@ class Perceptron(LinearClassifier):
         averages = float(self.burn_in) if self.variant == "averaged" else None
         return Course(self.max_iter, self.tol, self.n_iter_no_change, True, visits, averages)
 
-    def _ready(self, rows: Shown) -> tuple[Rule, Shown]:
+    def _ready(self, rows: OnlineData) -> tuple[Rule, OnlineData]:
         """Settle what depends on the number of classes."""
         rule = self._rule()
         if rule.competes and rows.problems == 1:
@@ -181,7 +192,7 @@ class Perceptron(LinearClassifier):
         self.memory_, self.n_iter_, self.outcome_, self.t_ = memory, passes, outcome, memory.steps + 1.0
         self.coef_, self.intercept_ = stored(coef, dtype), np.array(intercept)
 
-    def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakeBoundCertificate:
+    def _certified(self, rows: OnlineData, seen: Any, *, plain: bool) -> MistakeBoundCertificate:
         coef = self.coef_.astype(np.float64)
         least, longest = margins(rows.X, rows.y, coef, self.intercept_)
         one = 1.0 if self.fit_intercept else 0.0

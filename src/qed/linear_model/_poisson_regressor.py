@@ -11,13 +11,13 @@ from qed.convex import L2, Poisson
 from qed.convex.solvers import LBFGS, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, Array, InvalidData, NonNegative, NonNegativeInt, PositiveInt, Regressor, fitted, param
 from qed.core import _targets as targets
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_convex
 from qed.linear_model._linear import predict_linear
 
 
 class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True):
-    r"""Counts (or rates) whose logarithm of the mean is linear in the columns.
+    r"""Poisson regression: a generalised linear model with log link, for counts and rates.
 
     Objective
     ---------
@@ -54,7 +54,7 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
 
     _: KW_ONLY
     alpha: NonNegative = param(1.0, "Strength of the penalty.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     solver: Literal["lbfgs", "newton-cholesky"] = param(
         "lbfgs",
         "Solver that scikit-learn would use; the optimum is the same, and solver_used_ says what was done.",

@@ -14,7 +14,7 @@ from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, Positive
 from qed.core._errors import tell_unreached
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
@@ -27,7 +27,7 @@ AtLeastOne = Annotated[float, Number(low=1, infinite=True)]
 
 
 class PowerRegressor(ConvexRegressor):
-    r"""Least powers of the error: absolute values for p = 1, squares for p = 2, the largest error for an infinite p.
+    r"""Lp regression: least absolute deviations (p = 1), least squares (p = 2), minimax (p infinite), or any power between.
 
     Objective
     ---------
@@ -64,7 +64,7 @@ class PowerRegressor(ConvexRegressor):
 
     p: AtLeastOne = param(2.0, "The power, from 1 to infinity.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     tol: NonNegative = param(
         1e-7,
         "Largest accepted gap, relative to the objective of the intercept alone. For p > 2 steps go on until the gap is within it"

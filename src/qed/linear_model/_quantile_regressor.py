@@ -13,7 +13,7 @@ from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingDa
 
 
 class QuantileRegressor(ConvexRegressor, chunks=True):
-    r"""Predicts a quantile of the target instead of its mean, and keeps few coefficients.
+    r"""Quantile regression (pinball loss) with L1 regularisation.
 
     Objective
     ---------

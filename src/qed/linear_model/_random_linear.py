@@ -15,7 +15,7 @@ AT_ONCE = 32  # planes whose scores are made together
 
 
 class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=True):
-    r"""The best of some hyperplanes drawn at random.
+    r"""The best of many random linear classifiers: a baseline.
 
     Objective
     ---------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Ridge(LeastSquares):
-    r"""Least squares that keeps coefficients small, or close to a prior.
+    r"""Ridge regression: least squares with L2 regularisation, towards zero or a prior mean.
 
     Objective
     ---------

@@ -16,7 +16,7 @@ from qed.linear_model._ridge import Ridge
 
 
 class RidgeClassifier(LinearClassifier):
-    r"""Fits least squares to labels of plus and minus one, and reads the sign.
+    r"""Classifier by ridge regression on labels of plus and minus one.
 
     Objective
     ---------

@@ -18,7 +18,7 @@ from qed.linear_model._ridge_cv import chosen, learn_chosen
 
 
 class RidgeClassifierCV(LinearClassifier):
-    r"""Fits least squares to labels of plus and minus one, with the strength that serves left-out rows best.
+    r"""Ridge classifier with the penalty strength chosen by cross-validation.
 
     Objective
     ---------

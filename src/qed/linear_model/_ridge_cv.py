@@ -11,7 +11,7 @@ from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.data import ArraySource
-from qed.linear_model._choose import Choice, Found, by_folds, by_folds_of_source, by_leaving_one_out
+from qed.linear_model._choose import Choice, ChoiceResult, by_folds, by_folds_of_source, by_leaving_one_out
 from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn, require_products
 from qed.linear_model._least_squares import Solved
 
@@ -25,7 +25,7 @@ def _one_for_each_target(model: Any, alpha: Any) -> str:
 
 
 class RidgeCV(Solved):
-    r"""Ridge regression that chooses its strength by exact leave-one-out, or by folds.
+    r"""Ridge regression with the penalty strength chosen by exact leave-one-out or k-fold cross-validation.
 
     Objective
     ---------
@@ -156,7 +156,7 @@ class RidgeCV(Solved):
         )
 
 
-def chosen(choice: Choice, data: FitData, y: Array) -> Found:
+def chosen(choice: Choice, data: FitData, y: Array) -> ChoiceResult:
     """Choose a strength for targets (n, m), by leaving out rows one by one or by folds."""
     choose = by_leaving_one_out if choice.cv is None else by_folds
     try:
@@ -167,7 +167,7 @@ def chosen(choice: Choice, data: FitData, y: Array) -> Found:
         raise
 
 
-def learn_chosen(model: Any, found: Found, data: FitData, y: Array, *, flat: bool) -> None:
+def learn_chosen(model: Any, found: ChoiceResult, data: FitData, y: Array, *, flat: bool) -> None:
     """Fit a least-squares model with the strength that was chosen, from what the choice has made already."""
     settings = model._settings()  # noqa: SLF001
     if found.moments is not None:

@@ -12,7 +12,7 @@ from qed.core import Array, fitted, param
 from qed.designs._range import fingerprint
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_convex import TrainingData
-from qed.linear_model._learn_online import Shown, begin, favours, show, shown, stream
+from qed.linear_model._learn_online import OnlineData, begin, favours, show, shown, stream
 from qed.linear_model._online import Rule, Stop, Trail, Visits
 from qed.linear_model._stochastic import POWER_TEXT, STEPS_TEXT, Steps, StochasticLearner
 
@@ -21,7 +21,7 @@ ENTRIES = 1 << 20  # zeros and ones of several classes that are in memory at a t
 
 
 class SGDClassifier(LinearClassifier, StochasticLearner):
-    r"""A linear classifier learnt one row at a time.
+    r"""Linear classifier fitted by stochastic gradient descent (SGD).
 
     Objective
     ---------
@@ -101,7 +101,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         return self
 
     def _certified(
-        self, looked: TrainingData, rows: Shown, rule: Rule, course: tuple[str, Trail]
+        self, looked: TrainingData, rows: OnlineData, rule: Rule, course: tuple[str, Trail]
     ) -> DualityGapCertificate | CompositeCertificate:
         several = rows.problems > 1
         seen = _for_each_class(looked.seen, rows.y, rows.problems, rows.weight) if several else [looked.seen]
@@ -174,7 +174,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
             return np.log(self._probabilities(X))
 
 
-def _favoured(looked: TrainingData, rows: Shown, problem: int, signs: Array) -> TrainingData:
+def _favoured(looked: TrainingData, rows: OnlineData, problem: int, signs: Array) -> TrainingData:
     """Return the rows with the weights that a problem gives to its labels."""
     if rows.favour is None:
         return looked

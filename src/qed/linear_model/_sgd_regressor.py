@@ -14,7 +14,7 @@ from qed.linear_model._stochastic import StochasticLearner
 
 
 class SGDRegressor(Regressor, StochasticLearner, sparse=True):
-    r"""A linear regression learnt one row at a time.
+    r"""Linear regression fitted by stochastic gradient descent (SGD).
 
     Objective
     ---------

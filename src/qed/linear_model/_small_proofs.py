@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from qed.certificates import Fingerprint
     from qed.linear_model._learn_convex import TrainingData
-    from qed.linear_model._learn_online import Shown
+    from qed.linear_model._learn_online import OnlineData
     from qed.linear_model._online import Rule
 
     Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ FAR = 1e6  # times the null objective: what is further is for others to judge
 
 def prove_small(
     looked: TrainingData,
-    rows: Shown,
+    rows: OnlineData,
     rule: Rule,
     hyperplanes: tuple[Array, Array],
     seen: Sequence[Fingerprint],
@@ -43,7 +43,7 @@ def prove_small(
 
     Parameters
     ----------
-    looked, rows : TrainingData, Shown
+    looked, rows : TrainingData, OnlineData
         The rows, and as learners see them.
     rule : Rule
         Loss and penalty.

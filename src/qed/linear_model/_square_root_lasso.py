@@ -16,7 +16,7 @@ from qed.linear_model._learn_scaled import learn_scaled
 
 
 class SquareRootLasso(ConvexRegressor, chunks=True):
-    r"""A lasso whose strength needs no knowledge of the noise: the residuals enter by their length, not its square.
+    r"""Square-root lasso: a lasso whose best penalty strength does not depend on the noise level.
 
     Objective
     ---------

@@ -20,8 +20,8 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._shared_params import VERBOSE
-from qed.linear_model._learn_online import Course, Shown, begin, held_out, run, stored
+from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
+from qed.linear_model._learn_online import Course, OnlineData, begin, held_out, run, stored
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Trail, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
@@ -52,7 +52,7 @@ class StochasticLearner(Estimator):
     l1_ratio: Probability | None = param(
         0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares."
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3,
@@ -121,7 +121,7 @@ class StochasticLearner(Estimator):
         slower = self.learning_rate == "adaptive"
         return Course(self.max_iter, self.tol, self.n_iter_no_change, False, visits, averages, slower)
 
-    def _learn(self, memory: Memory | None, rows: Shown, rule: Rule, strata: Any) -> tuple[str, Trail]:
+    def _learn(self, memory: Memory | None, rows: OnlineData, rule: Rule, strata: Any) -> tuple[str, Trail]:
         """Pass over the rows until progress ends; return how it ended, and what the course leaves for a proof.
 
         ``strata`` are what rows are held out by with early stopping.
@@ -141,7 +141,7 @@ class StochasticLearner(Estimator):
         self.coef_, self.intercept_ = stored(coef, dtype), np.array(intercept)
 
     def _proved_small(
-        self, looked: TrainingData, rows: Shown, rule: Rule, course: tuple[str, Trail], seen: Sequence[Fingerprint]
+        self, looked: TrainingData, rows: OnlineData, rule: Rule, course: tuple[str, Trail], seen: Sequence[Fingerprint]
     ) -> list[DualityGapCertificate] | None:
         """Say how far all planes are from the best ones, where compiled code can tell in one call."""
         planes = self.coef_.reshape(rows.problems, -1).astype(np.float64), self.intercept_

@@ -12,7 +12,7 @@ from qed.core._class_weights import class_factors
 
 
 class ThresholdClassifier(Classifier, poor_score=True):
-    r"""One label up to a threshold in one column, another label above it.
+    r"""Decision stump: one label up to a threshold in one column, another label above it.
 
     Objective
     ---------

@@ -10,11 +10,11 @@ import numpy as np
 from qed.certificates import MistakeBoundCertificate
 from qed.core import KW_ONLY, Array, Classifier, NonNegativeInt, PositiveInt, Seed, fitted, param
 from qed.core._events import STOP, Progress
-from qed.core._shared_params import VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
-from qed.linear_model._learn_online import Course, Shown, begin, favours, show, shown
+from qed.linear_model._learn_online import Course, OnlineData, begin, favours, show, shown
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 
 SCORES_AT_ONCE = 1 << 18  # of rows times mistakes: 2 MiB, which stays in the cache of one core
@@ -43,7 +43,7 @@ class _Course:
 
 
 class VotedPerceptron(Classifier, sparse=True, multi_class=False):
-    r"""A vote among all hyperplanes that a perceptron goes through.
+    r"""Voted perceptron: a weighted vote of all linear classifiers that a perceptron passes through.
 
     Objective
     ---------
@@ -77,7 +77,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     """
 
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(10, "Most passes over the rows.")
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
@@ -153,7 +153,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
             raise KeyboardInterrupt
         return self
 
-    def _go(self, course: _Course, rows: Shown, rule: Rule) -> None:
+    def _go(self, course: _Course, rows: OnlineData, rule: Rule) -> None:
         """Pass over the rows, keeping the course up to date after each pass."""
         stream, n = np.random.default_rng(course.memory.seed), rows.X.shape[0]
         with Progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:

@@ -13,7 +13,7 @@ from qed.manifold._scaling import scaled
 
 
 class ClassicalMDS(Embedding):
-    r"""Points whose inner products are those that the distances of the rows imply.
+    r"""Classical multidimensional scaling: an embedding whose inner products are those that the distances imply.
 
     Objective
     ---------

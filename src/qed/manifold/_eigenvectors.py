@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SMALL = 200  # rows up to which all eigenvectors cost no more than a few
 TINY = float(np.finfo(np.float64).eps)
 TIED = 1e-10  # of the size of a matrix: eigenvalues that are nearer leave their eigenvectors open, but for the space
+OUTSIDE = 1e-8  # of its length: a column with less in a space lies outside of it, up to the digits of its axes
 PIVOT = 0.1  # of the largest: share of a column that lies in such a space, from which the column can name an axis
 CROWDED = 0.05  # share of entries that are not zero from which a factor of the matrix has no zeros to speak of
 STEPS = 200  # products with a block of vectors, at most
@@ -114,18 +115,22 @@ def with_settled_axes(pairs: Pairs, size: float, rows: Any) -> Pairs:
     for own in np.split(np.arange(len(pairs.values)), ends):
         if len(own) > 1:
             centred = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, np.float64)
+            centred = centred - centred[:1]  # exact where a column is constant: its mean is rounded
             centred = centred - centred.mean(axis=0)
-            vectors[:, own] = vectors[:, own] @ _turn(vectors[:, own].T @ centred)
+            vectors[:, own] = vectors[:, own] @ _turn(vectors[:, own].T @ centred, np.linalg.norm(centred, axis=0))
     return Pairs(pairs.values, vectors, pairs.residual)
 
 
-def _turn(shown: Array) -> Array:
-    """Return a rotation of k axes, (k, k), from what columns show of them, (k, p)."""
-    left = shown.copy()
+def _turn(shown: Array, lengths_of: Array) -> Array:
+    """Return a rotation of k axes, (k, k), from what columns of these lengths, (p,), show of them, (k, p).
+
+    Columns that lie outside of the space up to rounding show nothing.
+    """
+    left = shown * (np.linalg.norm(shown, axis=0) > OUTSIDE * lengths_of)
     axes: list[Array] = []
     while len(axes) < len(shown):
         lengths = np.sqrt(np.sum(left * left, axis=0))
-        if not lengths.max(initial=0.0) > 1e-8 * np.abs(shown).max(initial=0.0):
+        if not lengths.max(initial=0.0) > OUTSIDE * np.abs(shown).max(initial=0.0):
             break
         axis = left[:, np.argmax(lengths >= PIVOT * lengths.max())]
         for other in axes:  # once more, for the digits that were lost

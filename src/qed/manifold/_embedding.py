@@ -8,8 +8,10 @@ import numpy as np
 
 from qed.certificates import EmbeddingCertificate
 from qed.core import Array, InvalidData, Transformer, fitted
+from qed.core._tables import is_sparse
 from qed.designs._range import fingerprint
 from qed.manifold._faithfulness import COMPARED, compared_rows, faithfulness
+from qed.neighbors._rows import require_magnitude
 
 if TYPE_CHECKING:
     from qed.certificates import Fingerprint
@@ -63,6 +65,8 @@ class Embedding(Transformer, min_samples=2):
     certificate_: EmbeddingCertificate = fitted("What is proven about the fit.")
 
     def _seen(self, data: FitData) -> Fingerprint:
+        values = data.X.data if is_sparse(data.X) else data.X
+        require_magnitude(float(np.max(np.abs(values), initial=0.0)), type(self).__name__)
         return fingerprint(data.X, np.empty((data.n_rows, 0)), None)
 
     def _certify(self, space: Space, seen: Fingerprint, ending: Ending) -> None:

@@ -35,7 +35,7 @@ from qed.manifold._scaling import InnerProducts, scaled
 
 
 class Isomap(Embedding):
-    r"""Points whose distances are those along the manifold that the rows lie on.
+    r"""Isomap: an embedding that preserves geodesic distances, measured along a graph of nearest neighbours.
 
     Objective
     ---------

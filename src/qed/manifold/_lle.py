@@ -24,7 +24,7 @@ from qed.manifold._neighborhoods import Space, require_neighbors
 
 
 class LocallyLinearEmbedding(Embedding):
-    r"""Points that are put together from their neighbours as the rows are.
+    r"""Locally linear embedding (LLE): an embedding in which each sample is the same combination of its neighbours as in the data.
 
     Objective
     ---------

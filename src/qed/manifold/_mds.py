@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
+STRETCH = 1.8
+"""How far points go along a step. Up to twice the step the stress falls all the same; directions in which a step makes little of
+the way come near in about half as many steps, and those in which it would arrive overshoot by four fifths of their error."""
+
+
 class Targets:
     """The distances that points should have: given ones, or whatever rises with them (non-metric scaling)."""
 
@@ -79,9 +84,10 @@ def majorise(targets: Targets, start: Array, *, eps: float, most: int, dtype: An
         for steps in range(1, most + 1):
             following, stress, squares = guttman_step(targets.of(columns), columns)
             if before - stress <= eps * squares and steps > 1:
-                outcome = "solved"
+                outcome, columns = "solved", following
                 break
-            before, columns = stress, following
+            # the first step finds the scale
+            before, columns = stress, following if steps == 1 else columns + STRETCH * (following - columns)
             if progress.step(value=stress) is STOP:
                 outcome = "stopped"
                 break
@@ -96,7 +102,7 @@ def majorise(targets: Targets, start: Array, *, eps: float, most: int, dtype: An
 
 
 class MDS(Embedding):
-    r"""Points whose distances are as near as possible to those of the rows.
+    r"""Multidimensional scaling (MDS): an embedding that preserves the pairwise distances as well as possible (least stress).
 
     Objective
     ---------
@@ -115,8 +121,9 @@ class MDS(Embedding):
 
     Notes
     -----
-    Each step moves the points to the minimum of a quadratic function that lies above the stress and touches it (SMACOF), so that
-    the stress never rises. Points are centred and turned to their principal axes.
+    Each step leads towards the minimum of a quadratic function that lies above the stress and touches it (SMACOF), and 1.8 times
+    as far: there that function is still below the stress of before, so that the stress never rises, and about half as many steps
+    are needed. Points are centred and turned to their principal axes.
 
     Examples
     --------

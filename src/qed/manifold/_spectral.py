@@ -28,7 +28,7 @@ def _is_square(model: Any, value: Any) -> str:
 
 
 class SpectralEmbedding(Embedding):
-    r"""Points that vary little along the edges of a graph of nearest neighbours.
+    r"""Spectral embedding (Laplacian eigenmaps): eigenvectors of the graph Laplacian of nearest neighbours.
 
     Objective
     ---------

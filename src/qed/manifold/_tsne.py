@@ -42,7 +42,7 @@ GRIDS_UP_TO = 2
 
 
 class TSNE(Embedding):
-    r"""Points that have the same neighbours as the rows, as probabilities.
+    r"""t-SNE: an embedding that matches neighbour probabilities, for visualisation in two or three dimensions.
 
     Objective
     ---------

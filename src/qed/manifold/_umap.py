@@ -51,7 +51,7 @@ def objective_rows(n: int) -> Array:
 
 
 class UMAP(Embedding):
-    r"""Points whose fuzzy neighbourhoods are those of the rows.
+    r"""UMAP: an embedding that matches the fuzzy graph of nearest neighbours, for visualisation and new samples.
 
     Objective
     ---------

@@ -35,7 +35,7 @@ SMALLEST_SHARE = 1e-3  # of the weight of all rows: below it a component explain
 
 
 class BayesianGaussianMixture(Mixture):
-    r"""A Gaussian mixture with a prior, fitted by variational inference: components that the rows do not need fall away.
+    r"""Bayesian Gaussian mixture, fitted by variational inference: weights of components that are not needed shrink towards zero.
 
     Objective
     ---------

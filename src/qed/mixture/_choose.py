@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ComponentChoice:
-    """Numbers of components, compared.
+    """Comparison of mixtures with different numbers of components.
 
     Attributes
     ----------

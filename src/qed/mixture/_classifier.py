@@ -60,7 +60,7 @@ def _are_of_classes(model: Any, owner: Array) -> str:
 
 
 class GaussianMixtureClassifier(PosteriorClassifier, chunks=True):
-    r"""Classes that are mixtures of Gaussians; rows whose label is unknown help to find them.
+    r"""Classifier with a Gaussian mixture for each class (mixture discriminant analysis); it also learns from unlabelled samples.
 
     Objective
     ---------

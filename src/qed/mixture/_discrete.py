@@ -196,7 +196,7 @@ def _inside(model: Any, theta: Array) -> str:  # noqa: ARG001  the form of a che
 
 
 class BernoulliMixture(IndependentMixture, sparse=True):
-    r"""Rows of ones and zeros that come from one of several groups, each with its own probabilities.
+    r"""Mixture of Bernoulli distributions for binary data, fitted by expectation-maximisation.
 
     Objective
     ---------
@@ -258,7 +258,7 @@ class BernoulliMixture(IndependentMixture, sparse=True):
 
 
 class PoissonMixture(IndependentMixture, sparse=True, positive_only=True):
-    r"""Rows of counts that come from one of several groups, each with its own rates.
+    r"""Mixture of Poisson distributions for counts, fitted by expectation-maximisation.
 
     Objective
     ---------
@@ -318,7 +318,7 @@ def _sum_to_one(model: Any, tables: list[Array]) -> str:  # noqa: ARG001  the fo
 
 
 class CategoricalMixture(IndependentMixture, categorical=True, positive_only=True):
-    r"""Rows of categories that come from one of several groups, each with its own probabilities; values are numbered from 0.
+    r"""Mixture of categorical distributions (latent class analysis), fitted by EM; values are numbered from 0.
 
     Objective
     ---------

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class GaussianMixture(LikelihoodMixture, chunks=True):
-    r"""A density that is a weighted sum of Gaussians, fitted by expectation-maximisation.
+    r"""Gaussian mixture model, fitted by expectation-maximisation (EM).
 
     Objective
     ---------

@@ -93,7 +93,7 @@ def expected_log_likelihood(model: Any, X: Any, responsibilities: Any) -> float:
 
 @dataclass(frozen=True)
 class LikelihoodDecomposition:
-    """The log-likelihood of a mixture, seen from the responsibilities of another.
+    """Decomposition of the log-likelihood of a mixture: expected log-likelihood, entropy and Kullback-Leibler divergence.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class LikelihoodDecomposition:
 
 
 def decompose_likelihood(model: Any, X: Any, before: Any) -> LikelihoodDecomposition:
-    """Take the log-likelihood of a mixture apart by the responsibilities of another one, such as that of the step before.
+    """Decompose the log-likelihood of a mixture by the responsibilities of another one, such as that of the EM step before.
 
     The gain of a step is the gain of ``expected`` plus ``divergence``. Neither is negative for a step of EM.
 

@@ -81,6 +81,8 @@ class Candidate:
         Of an average of models: its members and their weights.
     refine : function, optional
         Returns variations that are worth a try where this one is among the best and time is left.
+    is_tuned : bool
+        Whether it is such a variation, tried because another one did well.
     """
 
     family: str
@@ -91,6 +93,7 @@ class Candidate:
     is_constant: bool = False
     parts: tuple[tuple[Candidate, float], ...] = ()
     refine: Callable[[], list[Candidate]] | None = None
+    is_tuned: bool = False
 
     @property
     def is_of_trees(self) -> bool:

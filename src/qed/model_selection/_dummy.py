@@ -51,7 +51,7 @@ def add_up_to_one(model: Any, shares: Array) -> str:  # noqa: ARG001
 
 
 class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poor_score=True, validates=False):
-    r"""Labels and probabilities that do not depend on the columns.
+    r"""Baseline classifier that ignores the features.
 
     Objective
     ---------
@@ -246,7 +246,7 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
 class DummyRegressor(
     Regressor, sparse=True, allow_nan=True, strings=True, multi_output=True, poor_score=True, validates=False
 ):
-    r"""One number for all rows.
+    r"""Baseline regressor that ignores the features: mean, median, quantile or a constant.
 
     Objective
     ---------

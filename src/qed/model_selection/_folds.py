@@ -43,7 +43,7 @@ def _pieces(order: Indices, n_splits: int) -> Iterator[Indices]:
 
 @dataclass(frozen=True, repr=False)
 class KFold(Splitter):
-    """Cut the rows into k pieces and test on each in turn.
+    """k-fold cross-validation.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class KFold(Splitter):
 
 @dataclass(frozen=True, repr=False)
 class StratifiedKFold(Splitter):
-    """Cut the rows into k pieces in which every class has its share, to within one row.
+    """Stratified k-fold cross-validation: every class has its share in each fold, to within one row.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _warn_rare(fewest: int, n_splits: int) -> None:
 
 @dataclass(frozen=True, repr=False)
 class GroupKFold(Splitter):
-    """Cut the rows into k pieces of about equal size without ever cutting a group.
+    """k-fold cross-validation that keeps groups together.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _lightest_first(sizes: Indices, n_splits: int) -> Indices:
 
 @dataclass(frozen=True, repr=False)
 class StratifiedGroupKFold(Splitter):
-    """Keep groups whole and the shares of the classes as equal as the groups allow.
+    """Stratified k-fold cross-validation that keeps groups together.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class _Repeated(Splitter):
 
 
 class RepeatedKFold(_Repeated):
-    """`KFold` again and again, with a new shuffle each time.
+    """Repeated k-fold cross-validation, with a new shuffle each time.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class RepeatedKFold(_Repeated):
 
 
 class RepeatedStratifiedKFold(_Repeated):
-    """`StratifiedKFold` again and again, with a new shuffle each time.
+    """Repeated stratified k-fold cross-validation, with a new shuffle each time.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ class RepeatedStratifiedKFold(_Repeated):
 
 @dataclass(frozen=True, repr=False)
 class TimeSeriesSplit(Splitter):
-    """Test on what comes after the training rows, never before.
+    """Cross-validation for time series: test rows come after the training rows.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Halving(Search):
 
 
 class HalvingGridSearchCV(Halving):
-    """Try every combination of values on few rows, and only the better ones on more.
+    """Grid search by successive halving: all settings on few rows, the better ones on more.
 
     Objective
     ---------
@@ -128,7 +128,7 @@ class HalvingGridSearchCV(Halving):
 
 
 class HalvingRandomSearchCV(Halving):
-    """Try settings drawn at random on few rows, and only the better ones on more.
+    """Random search by successive halving: random settings on few rows, the better ones on more.
 
     Objective
     ---------

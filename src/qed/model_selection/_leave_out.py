@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class LeaveOneOut(Splitter):
-    """Test on one row at a time.
+    """Leave-one-out cross-validation.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class LeaveOneOut(Splitter):
 
 @dataclass(frozen=True, repr=False)
 class LeavePOut(Splitter):
-    """Test on every set of p rows.
+    """Leave-p-out cross-validation.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class LeavePOut(Splitter):
 
 @dataclass(frozen=True, repr=False)
 class LeavePGroupsOut(Splitter):
-    """Test on every set of some groups.
+    """Leave-p-groups-out cross-validation.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class LeavePGroupsOut(Splitter):
 
 @dataclass(frozen=True, repr=False)
 class LeaveOneGroupOut(Splitter):
-    """Test on one group at a time."""
+    """Leave-one-group-out cross-validation."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         yield from _without_groups(self, X, y, groups, 1)
@@ -121,7 +121,7 @@ def _count_groups(owner: Splitter, groups: Any) -> int:
 
 @dataclass(frozen=True, repr=False)
 class PredefinedSplit(Splitter):
-    """Test on the folds that a table of numbers names.
+    """Cross-validation with predefined folds.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from qed.core import KW_ONLY, Array, Classifier, InvalidParameter, fitted, param
 
 
 class LookupClassifier(Classifier, poor_score=True):
-    r"""Remembers the rows it has seen, and says the same of all others.
+    r"""Lookup table: memorises the training rows, and predicts one label for all others.
 
     Objective
     ---------

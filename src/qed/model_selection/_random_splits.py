@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class ShuffleSplit(Splitter):
-    """Draw test rows at random, again and again.
+    """Random train/test splits, repeated.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ShuffleSplit(Splitter):
 
 @dataclass(frozen=True, repr=False)
 class StratifiedShuffleSplit(Splitter):
-    """Draw test rows at random, every class in its share.
+    """Stratified random train/test splits, repeated.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _shares(counts: Indices, n_draws: int, stream: Any) -> Indices:
 
 @dataclass(frozen=True, repr=False)
 class GroupShuffleSplit(Splitter):
-    """Draw groups at random and test on all their rows.
+    """Random train/test splits by groups.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class GroupShuffleSplit(Splitter):
 
 @dataclass(frozen=True, repr=False)
 class Bootstrap(Splitter):
-    """Train on rows drawn with replacement, as many as there are, and test on those never drawn.
+    """Bootstrap splits: train on a bootstrap sample, test on the out-of-bag rows.
 
     Of n rows a share of ``1 - (1 - 1/n)**n``, about 0.632, is drawn at least once.
 

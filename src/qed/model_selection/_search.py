@@ -228,7 +228,7 @@ class Search(Estimator):
 
 
 class GridSearchCV(Search):
-    """Try every combination of values and keep the one that predicts unseen rows best.
+    """Grid search: exhaustive hyperparameter search with cross-validation.
 
     Objective
     ---------
@@ -280,7 +280,7 @@ class GridSearchCV(Search):
 
 
 class RandomizedSearchCV(Search):
-    """Try settings drawn at random and keep the one that predicts unseen rows best.
+    """Random search: hyperparameter settings drawn at random, compared by cross-validation.
 
     Objective
     ---------

@@ -98,7 +98,7 @@ class ThresholdModel(Classifier, RoutesToOne, multi_class=False):
 
 
 class FixedThresholdClassifier(ThresholdModel):
-    """A classifier of two classes that predicts the positive one where its score reaches a threshold of your choice.
+    """Binary classifier with a decision threshold of your choice.
 
     Objective
     ---------
@@ -179,7 +179,7 @@ class FixedThresholdClassifier(ThresholdModel):
 
 
 class TunedThresholdClassifierCV(ThresholdModel):
-    """A classifier of two classes that predicts the positive one where its score reaches the threshold that scores best.
+    """Binary classifier with the decision threshold tuned by cross-validation.
 
     Objective
     ---------

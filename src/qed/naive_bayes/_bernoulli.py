@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BernoulliNB(LinearCounts, Generative, positive_only=False):
-    r"""Classes in which every property is there, or not, independently of the others.
+    r"""Naive Bayes with Bernoulli distributions, for binary features.
 
     Objective
     ---------

@@ -42,7 +42,7 @@ def _has_its_columns(model: Any, moments: CategoryCounts) -> str:
 
 
 class CategoricalNB(CountingClassifier, Generative, categorical=True):
-    r"""Classes in which every column takes its values independently of the others; values are numbered from 0.
+    r"""Naive Bayes with categorical distributions; values are numbered from 0.
 
     Objective
     ---------

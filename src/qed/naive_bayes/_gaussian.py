@@ -33,7 +33,7 @@ def _has_its_shape(model: Any, moments: ClassSpreads) -> str:
 
 
 class GaussianNB(NaiveBayes, Generative, chunks=True):
-    r"""Classes whose columns are normal and independent of each other, with a mean and a variance for each class.
+    r"""Naive Bayes with Gaussian distributions: a mean and a variance for each class and column.
 
     Objective
     ---------

@@ -58,7 +58,7 @@ class _Column(NamedTuple):
 
 
 class MixedNB(PosteriorClassifier, Generative, allow_nan=True):
-    r"""Classes whose columns are independent, each with a distribution of its own kind; gaps are left out.
+    r"""Naive Bayes with a distribution of its own kind for each column; missing values are marginalised.
 
     Objective
     ---------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MultinomialNB(LinearCounts):
-    r"""Classes that draw words, one after the other; a row counts how often each was drawn.
+    r"""Naive Bayes with multinomial distributions, for word counts.
 
     Objective
     ---------
@@ -100,7 +100,7 @@ class MultinomialNB(LinearCounts):
 
 
 class ComplementNB(LinearCounts):
-    r"""Classes known by the words of all other classes: a row goes to the class whose complement it fits the least.
+    r"""Complement naive Bayes, for imbalanced text classification: each class is modelled by the words of all others.
 
     Objective
     ---------

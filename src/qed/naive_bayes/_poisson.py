@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PoissonNB(LinearCounts, Generative):
-    r"""Classes in which every column counts events at a rate of its own.
+    r"""Naive Bayes with Poisson distributions, for counts.
 
     Objective
     ---------

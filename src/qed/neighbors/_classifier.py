@@ -16,7 +16,7 @@ BLOCK = 1 << 16  # rows whose votes are counted at a time
 
 
 class KNeighborsClassifier(NeighborModel, Classifier):
-    r"""Predicts the label that most of the nearest rows have.
+    r"""k-nearest neighbours classification: the majority vote of the k nearest samples (rows).
 
     Objective
     ---------

@@ -42,7 +42,7 @@ Rule = Literal["scott", "silverman"]
 
 
 class KernelDensity(Estimator, role="density_estimator"):
-    r"""Estimates a density by windows around the rows.
+    r"""Kernel density estimation (Parzen windows).
 
     Objective
     ---------

@@ -12,7 +12,7 @@ from qed.neighbors._model import NeighborModel, graph, require_mode
 
 
 class NearestNeighbors(NeighborModel):
-    r"""Finds the rows nearest to others.
+    r"""Nearest neighbour search, exact, by trees or brute force.
 
     Objective
     ---------

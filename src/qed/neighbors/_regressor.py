@@ -12,7 +12,7 @@ from qed.neighbors._weights import WeightsOption, weights_of, why_no_weights
 
 
 class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
-    r"""Predicts the mean target of the nearest rows.
+    r"""k-nearest neighbours regression: the mean target of the k nearest samples (rows).
 
     Objective
     ---------

@@ -23,7 +23,7 @@ def _are_those_of_outputs(model: Any, labels: Array) -> str:
 
 
 class MLPClassifier(Network, Classifier, multi_label=True):
-    r"""A network of dense layers that tells labels.
+    r"""Multilayer perceptron (neural network) for classification.
 
     Objective
     ---------

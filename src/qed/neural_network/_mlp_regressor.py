@@ -25,7 +25,7 @@ class _Losses(Regressor, multi_output=True):
 
 
 class MLPRegressor(Network, _Losses):
-    r"""A network of dense layers that predicts numbers.
+    r"""Multilayer perceptron (neural network) for regression.
 
     Objective
     ---------

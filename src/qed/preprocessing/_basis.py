@@ -28,7 +28,7 @@ _KNOWN: dict[str, Any] = {
 
 
 class BasisFunctions(Transformer):
-    r"""Given functions of each column, side by side.
+    r"""Basis expansion: given functions of each column, side by side.
 
     Objective
     ---------
@@ -121,7 +121,7 @@ def _goes_with_centers(model: Any, width: Any) -> str:
 
 
 class RadialBasis(Transformer):
-    r"""Gaussian bumps around centres.
+    r"""Radial basis functions: Gaussian features around centres.
 
     Objective
     ---------
@@ -206,7 +206,7 @@ class RadialBasis(Transformer):
 
 
 class PiecewiseBasis(Transformer):
-    r"""Pieces between knots: steps, or hinges whose slope changes at them.
+    r"""Piecewise constant or piecewise linear basis functions between knots.
 
     Objective
     ---------

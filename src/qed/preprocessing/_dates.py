@@ -30,7 +30,7 @@ _PERIODS: dict[str, int | None] = {
 
 
 class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True):
-    r"""Parts of dates: year, month, weekday, hour, days since a date; on request as points on a circle.
+    r"""Date features: year, month, weekday, hour, days since a date; optionally cyclic (sine and cosine).
 
     Objective
     ---------

@@ -26,7 +26,7 @@ def _why_no_arguments(value: Any) -> str:
 
 
 class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit=False):
-    r"""Whatever a function makes of the rows.
+    r"""Transformer that applies a function.
 
     Objective
     ---------

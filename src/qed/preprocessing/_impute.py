@@ -121,7 +121,7 @@ def names_with_marks(model: Any, input_features: Any) -> Any:
 
 
 class SimpleImputer(Transformer, sparse=True, chunks=True):
-    r"""Gaps filled by one number or word for each column.
+    r"""Imputation by one value for each column: mean, median, most frequent value or a constant.
 
     Objective
     ---------
@@ -392,7 +392,7 @@ class SimpleImputer(Transformer, sparse=True, chunks=True):
 
 
 class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None):
-    r"""True where a column has a gap.
+    r"""Indicators of missing values.
 
     Objective
     ---------

@@ -60,7 +60,7 @@ def _one_for_each_column(model: Any, models: Any) -> str:
 
 
 class IterativeImputer(Transformer):
-    r"""Gaps filled by regressing every column on the others, round after round.
+    r"""Multivariate imputation: missing values are predicted from the other columns, round after round.
 
     Objective
     ---------

@@ -143,7 +143,7 @@ class LabelEncoder(Estimator, role="transformer", transforms=True, table=False, 
 
 
 class LabelBinarizer(Estimator, role="transformer", transforms=True, table=False, labels_only=True):
-    r"""Labels as columns: one for each class, or a single one for two classes.
+    r"""One-hot encoding of labels: one column for each class, or a single one for two classes.
 
     Objective
     ---------
@@ -360,7 +360,7 @@ def label_binarize(y: Any, *, classes: Any, neg_label: int = 0, pos_label: int =
 
 
 class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=False):
-    r"""Sets of labels as columns of zeros and ones.
+    r"""Encoding of sets of labels (multilabel targets) as columns of zeros and ones.
 
     Objective
     ---------

@@ -109,7 +109,7 @@ def _require_names(names: list[Any], accepted: tuple[type, ...], owner: str) -> 
 
 
 class DictVectorizer(Transformer, table=False, mappings=True, keeps_dtype=False):
-    r"""Dicts of names and values as rows: one column for each name, and one for each name with one of its words.
+    r"""Feature vectors from dicts: one column for each numeric name, one-hot columns for strings.
 
     Objective
     ---------
@@ -319,7 +319,7 @@ def _words(name: Any, value: Any) -> list[str]:
 
 
 class FeatureHasher(Transformer, table=False, mappings=True, requires_fit=False, keeps_dtype=False):
-    r"""Names and values in columns that a hash decides, without a vocabulary to keep.
+    r"""Feature hashing: names and values in columns chosen by a hash function, without a vocabulary.
 
     Objective
     ---------

@@ -26,7 +26,7 @@ def _why_no_number(value: Any) -> str:
 
 
 class KNNImputer(Transformer):
-    r"""Gaps filled by the mean of the nearest rows that have a value there.
+    r"""Imputation by nearest neighbours: missing values are replaced by the mean of the nearest rows that have a value.
 
     Objective
     ---------

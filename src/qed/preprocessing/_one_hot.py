@@ -68,7 +68,7 @@ def _why_no_combiner(value: Any) -> str:
 
 
 class OneHotEncoder(Transformer, chunks=True, allow_nan=True, categorical=True, keeps_dtype=False):
-    r"""One column of zeros and ones for each category.
+    r"""One-hot encoding: one column of zeros and ones for each category.
 
     Objective
     ---------

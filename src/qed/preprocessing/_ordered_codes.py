@@ -18,7 +18,7 @@ from qed.preprocessing._patterns import why_not_simple_ones
 
 
 class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_dtype=False):
-    r"""Ordered values in unary: the j-th of m levels has its first j columns on.
+    r"""Thermometer (unary) encoding of ordered values: the j-th of m levels has its first j columns on.
 
     Objective
     ---------
@@ -147,7 +147,7 @@ def _are_of_its_columns(model: Any, parts: list[list[Array]]) -> str:
 
 
 class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
-    r"""Structured values, encoded part by part, each part in columns of its own.
+    r"""Encoding of structured values part by part, each part in columns of its own.
 
     Objective
     ---------

@@ -33,7 +33,7 @@ def _why_no_number(value: Any) -> str:
 
 
 class OrdinalEncoder(Transformer, chunks=True, allow_nan=True, categorical=True, keeps_dtype=False):
-    r"""Each category as its number in the order of the categories.
+    r"""Ordinal encoding: each category as its number in the order of the categories.
 
     Objective
     ---------

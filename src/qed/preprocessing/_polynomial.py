@@ -30,7 +30,7 @@ def _is_their_number(model: Any, number: int) -> str:
 
 
 class PolynomialFeatures(Transformer, sparse=True):
-    r"""All monomials of the columns up to a degree.
+    r"""Polynomial and interaction features up to a degree.
 
     Objective
     ---------

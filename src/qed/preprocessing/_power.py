@@ -19,7 +19,7 @@ ENOUGH = 1e-12  # nats a row: far below what any number of rows can tell apart
 
 
 class PowerTransformer(Transformer, allow_nan=True):
-    r"""Power transforms (Box-Cox, Yeo-Johnson) that make columns most normal.
+    r"""Power transforms (Box-Cox, Yeo-Johnson) that make columns as Gaussian as possible.
 
     Objective
     ---------

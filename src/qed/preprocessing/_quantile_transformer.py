@@ -31,7 +31,7 @@ EDGE = 1e-7  # probabilities nearer to zero or one than this are cut off before 
 
 
 class QuantileTransformer(Transformer, sparse=True, chunks=True, allow_nan=True):
-    r"""Each entry as its rank among the rows of the fit: between zero and one, or as the normal number of that rank.
+    r"""Quantile transformation of columns to a uniform or normal distribution.
 
     Objective
     ---------

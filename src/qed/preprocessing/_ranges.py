@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MinMaxScaler(Transformer, chunks=True, allow_nan=True):
-    r"""Columns from a least to a largest value.
+    r"""Min-max scaling: columns scaled to a given range.
 
     Objective
     ---------
@@ -124,7 +124,7 @@ class MinMaxScaler(Transformer, chunks=True, allow_nan=True):
 
 
 class MaxAbsScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
-    r"""Columns divided by their largest size, so that zeros stay zeros.
+    r"""Scaling by the maximum absolute value, which keeps zeros (sparse tables).
 
     Objective
     ---------

@@ -18,7 +18,7 @@ from qed.preprocessing._quantiles import source_percentiles
 
 
 class RobustScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
-    r"""Columns of median zero and quantile range one.
+    r"""Robust scaling: columns of median zero and interquartile range one.
 
     Objective
     ---------

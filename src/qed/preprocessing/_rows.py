@@ -13,7 +13,7 @@ from qed.core._tables import is_sparse
 
 
 class Normalizer(Transformer, sparse=True, requires_fit=False):
-    r"""Rows of length one.
+    r"""Normalisation of samples (rows) to unit norm.
 
     Objective
     ---------
@@ -89,7 +89,7 @@ def _normalized(X: Any, norm: str, *, copy: bool) -> tuple[Any, Any]:
 
 
 class Binarizer(Transformer, sparse=True, requires_fit=False):
-    r"""One for entries above a threshold, zero for all others.
+    r"""Binarisation: one for entries above a threshold, zero for all others.
 
     Objective
     ---------

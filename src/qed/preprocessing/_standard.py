@@ -1,4 +1,4 @@
-"""Columns of mean zero and variance one."""
+"""Standardisation: columns of mean zero and variance one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class StandardScaler(Transformer, sparse=True, chunks=True, allow_nan=True):
-    r"""Columns of mean zero and variance one.
+    r"""Standardisation: columns of mean zero and variance one.
 
     Objective
     ---------

@@ -33,7 +33,7 @@ def _are_of_its_categories(model: Any, encodings: list[Array]) -> str:
 
 
 class TargetEncoder(Transformer, chunks=True, target="number", allow_nan=True, categorical=True, keeps_dtype=False):
-    r"""Each category as the mean target of its rows, drawn towards the mean of all rows.
+    r"""Target encoding: each category as the mean target of its rows, shrunk towards the overall mean, with cross-fitting.
 
     Objective
     ---------

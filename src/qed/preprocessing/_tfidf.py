@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 
 class TfidfTransformer(Transformer, sparse=True):
-    r"""Counts times the logarithm of how rare a word is.
+    r"""TF-IDF weighting of word counts.
 
     Objective
     ---------
@@ -110,7 +110,7 @@ def _are_of_its_words(model: Any, weights: TfidfTransformer) -> str:
 
 
 class TfidfVectorizer(CountVectorizer):
-    r"""Texts as weighted counts of words: counting, then weighing.
+    r"""TF-IDF features of texts: bag of words, then weighting.
 
     Objective
     ---------
@@ -203,7 +203,7 @@ class TfidfVectorizer(CountVectorizer):
 
 
 class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
-    r"""Counts of words in columns that a hash decides, without a vocabulary to keep.
+    r"""Bag of words by feature hashing, without a vocabulary.
 
     Objective
     ---------

@@ -78,14 +78,14 @@ def detect_report(found: Detection, *, model_file: str = "model.qed", title: str
 def why_words(found: Detection, anomaly: Anomaly) -> str:
     """Say which entries make a row anomalous, against what is typical; nothing stands out where each alone changes little."""
     words = [
-        f"{one.column} {entry(found.data.rows, one.column, anomaly.row)} ({_typical(found, one.column)})"
+        f"{one.column} {entry(found.data.rows, one.column, anomaly.row)} ({_typical(found, one.column, anomaly.row)})"
         for one in anomaly.reasons[:MOST_WORDS]
         if one.part >= LEAST_PART
     ]
     return "; ".join(words) or "no single entry"
 
 
-def _typical(found: Detection, name: str) -> str:
+def _typical(found: Detection, name: str, row: int) -> str:
     """Say what is usual in a column: where the middle nine tenths of numbers lie, or the most frequent category."""
     column = found.data.rows.column(name)
     kind = next(one.kind for one in found.data.columns if one.name == name)
@@ -98,7 +98,8 @@ def _typical(found: Detection, name: str) -> str:
     codes, words = column.as_words()
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
     most = int(np.argmax(counts))
-    return f"most often {words[most][:30]}, {percent(float(counts[most] / max(1, counts.sum())))}"
+    share = percent(float(counts[most] / max(1, counts.sum())))
+    return f"as {share} of rows" if codes[row] == most else f"most often {words[most][:30]}, {share}"
 
 
 def _answer(found: Detection) -> Section:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qed.report._parts import Figure, Section
+from qed.report._study_classes import class_groups
 from qed.report._study_figures import effect_curves, effect_dots
 
 if TYPE_CHECKING:
@@ -32,16 +33,19 @@ def effects_section(study: Study) -> Section | None:
     units = {column.name: column.unit for column in study.schema.columns}
     figures = []
     for one in found[:MOST_EFFECTS]:
-        classes = [str(target.labels[at]) for at in one.classes]
+        classes, groups = [str(target.labels[at]) for at in one.classes], class_groups(study, one.classes)
         heading = one.name if one.part in ("", "time") else f"{one.name}: {DATE_PARTS[one.part]}"
         words = f"{title} for each {heading}"
         if one.labels:
-            svg = effect_dots(one.labels, one.answers, span, names=classes, title=title, description=words)
+            svg = effect_dots(
+                one.labels, one.answers, span, names=classes, groups=groups, title=title, description=words
+            )
         else:
             name = one.name.removesuffix(f"_{units[one.name]}") + (f", {units[one.name]}" if units[one.name] else "")
             svg = effect_curves(
                 one.places, one.answers, span,
-                names=classes, label=DATE_PARTS.get(one.part, name), title=title, description=words, dates=one.part == "time",
+                names=classes, groups=groups, label=DATE_PARTS.get(one.part, name), title=title, description=words,
+                dates=one.part == "time",
             )  # fmt: skip
         figures.append(Figure(svg, "", title=heading))
     caution = (

@@ -66,7 +66,8 @@ svg .shade2 { fill: color-mix(in srgb, var(--a), var(--b)); } svg .shade3 { fill
 svg .tone1 { stroke: var(--b); } svg .tone3 { stroke: var(--rule); }
 svg .thin { stroke-width: 1.6; opacity: 0.65; }
 svg .curve { fill: none; stroke: var(--a); stroke-width: 2.4; stroke-linejoin: round; } svg .faint { opacity: 0.4; }
-svg .line1 { stroke: var(--b); } svg .line2 { stroke: var(--c); } svg .line3 { stroke: var(--d); }
+svg .line1 { stroke: var(--b); } svg .line2 { stroke: var(--c); } svg .line3 { stroke: var(--d); } svg .line4 { stroke: var(--e); }
+svg .line5 { stroke: var(--f); } svg .line6 { stroke: var(--g); } svg .line7 { stroke: var(--h); }
 svg .bar { fill: var(--a); opacity: 0.85; } svg .hit { fill: var(--a); } svg .miss { fill: var(--b); }
 svg .strong { fill: var(--card); font-weight: 600; }
 @media (min-width: 760px) { .three svg text, .three svg .tick, .three svg .label { font-size: 14.5px; } }

@@ -12,6 +12,8 @@ from qed.report._parts import Figure, Section, Table
 from qed.report._study_figures import effect_curves
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from qed.study import Study
 
 MOST_CLASSES = 20  # lines of a table that people read
@@ -100,6 +102,13 @@ def class_by_class(study: Study) -> Section | None:
     return Section("Class by class", words=words, table=Table(head, tuple(line for _, line in rows[:MOST_CLASSES])))
 
 
+def class_groups(study: Study, classes: Sequence[int]) -> list[int]:
+    """Return the groups that give classes their colours: in every figure of a page the same."""
+    drawn = [one.classes for one in study.held_out.effects] + [one.classes for one in study.held_out.densities]
+    order = sorted(set().union(*drawn))
+    return [order.index(label) for label in classes]
+
+
 def class_densities(study: Study) -> Section | None:
     """Draw how the columns that matter most are spread in each class, where that shows a difference."""
     labels = [str(label) for label in study.schema.target.labels]
@@ -109,7 +118,8 @@ def class_densities(study: Study) -> Section | None:
         if one.overlap > APART:
             continue
         svg = effect_curves(
-            one.places, one.curves, (0.0, 1.08 * float(one.curves.max())), names=[labels[at] for at in one.classes],
+            one.places, one.curves, (0.0, 1.08 * float(one.curves.max())),
+            names=[labels[at] for at in one.classes], groups=class_groups(study, one.classes),
             label=one.name.removesuffix(f"_{units[one.name]}") + (f", {units[one.name]}" if units[one.name] else ""),
             title="density", description=f"Density of {one.name} in each class", dates=False,
         )  # fmt: skip

@@ -34,10 +34,11 @@ def tried(study: Study) -> Section:
     head = ("candidate", "error" if is_number else "log loss", "95 %", "behind the best", "rows", "folds", "a fit")
     rule = (
         "A candidate is given up when its loss, row by row, is clearly above the best one's: by more than three standard errors"
-        " among the same rows, by two before it is given more rows. The winner has the least loss; a weighted average of models is"
-        " taken only where it gains more than one standard error over the best single one (with --simple the simplest model"
-        " within one standard error, with --best the least loss whatever it is made of). Behind the best: in standard errors of the"
-        " difference."
+        " among the same rows, by two before it is given more rows. The winner has the least loss, with two conditions. A setting"
+        " that was tuned on these rows has to gain over the best untuned one of its family more than the best of m settings gains"
+        " by chance: \u221a(2 log(1 + m)) standard errors of the difference. A weighted average of models has to gain one standard"
+        " error over the best single one. With --simple the simplest model within one standard error wins, with --best the least"
+        " loss without conditions. Behind the best: in standard errors of the difference."
     )
     others = (
         "Not tried: neural networks, kernel machines, products of three columns and more, and what is not in the table."
@@ -55,6 +56,8 @@ def tried(study: Study) -> Section:
 
 
 def _behind(entry: Entry) -> str:
+    if entry.is_by_chance:
+        return "by chance"
     if entry.behind <= 0 or not entry.behind_error:
         return "best" if entry.behind <= 0 else ""
     return f"{entry.behind / entry.behind_error:.1f}"

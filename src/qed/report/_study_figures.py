@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.core._escape import escaped
-from qed.report._svg import LETTER, SMALL, WIDTH, Plot, lines_of, mark, number, room_for
+from qed.report._svg import COLOURS, LETTER, SMALL, WIDTH, Plot, lines_of, mark, number, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -240,6 +240,7 @@ def effect_curves(
     span: tuple[float, float],
     *,
     names: Sequence[str],
+    groups: Sequence[int],
     label: str,
     title: str,
     description: str,
@@ -257,6 +258,8 @@ def effect_curves(
         Range of the vertical axis, the same for every column, so that heights compare.
     names : sequence of str
         Names of the curves, where there are several.
+    groups : sequence of int
+        Groups of the curves, shown by colour; likewise.
     label, title : str
         Names of the axes.
     description : str
@@ -268,37 +271,44 @@ def effect_curves(
     plot = Plot(
         (float(x[0]), float(x[-1])), span, left=room_for(span), top=top, right=22, height=256 + top, width=SMALL
     )
-    _legend(plot, names)
+    _legend(plot, names, groups)
     plot.bottom_axis(label, dates=dates)
     plot.left_axis(title)
-    for group, curve in enumerate(y.T.tolist()):
-        plot.curve(list(zip(x.tolist(), curve, strict=True)), f"curve line{group}")
+    for group, curve in zip(groups or [0], y.T.tolist(), strict=True):
+        plot.curve(list(zip(x.tolist(), curve, strict=True)), f"curve line{group % COLOURS}")
     return plot.svg(description)
 
 
 def effect_dots(
-    labels: Sequence[str], y: Vector, span: tuple[float, float], *, names: Sequence[str], title: str, description: str
+    labels: Sequence[str],
+    y: Vector,
+    span: tuple[float, float],
+    *,
+    names: Sequence[str],
+    groups: Sequence[int],
+    title: str,
+    description: str,
 ) -> str:
     """Draw the mean prediction for each category; the parameters are those of `effect_curves`."""
     shown = [lines_of(label, int((SHARE_OF_NAMES * SMALL - 22) / LETTER), 1)[0] for label in labels]
     top = 12 + LEGEND * -(-len(names) // 2)
     left = 22 + round(LETTER * max(len(line) for line in shown))
     plot = Plot(span, (-0.5, len(y) - 0.5), left=left, top=top, right=24, height=top + 56 + ROW * len(y), width=SMALL)
-    _legend(plot, names)
+    _legend(plot, names, groups)
     plot.bottom_axis(title)
     for at, (label, values) in enumerate(zip(shown, y.tolist(), strict=True)):
         up = len(y) - 1 - at
         plot.line((span[0], up), (span[1], up), "grid")
         plot.text(plot.left - 10, plot.at(span[0], up)[1] + 5, label, anchor="end", style="name")
-        for group, value in enumerate(values):
+        for group, value in zip(groups or [0], values, strict=True):
             plot.mark(value, up, group, 5.5, hover=f"{labels[at]}: {value:.4g}")
     return plot.svg(description)
 
 
-def _legend(plot: Plot, names: Sequence[str]) -> None:
+def _legend(plot: Plot, names: Sequence[str], groups: Sequence[int]) -> None:
     """Name the curves in their colours, two in a line."""
     half = (plot.width - 20) / 2
-    for at, name in enumerate(names):
+    for at, (name, group) in enumerate(zip(names, groups, strict=True)):
         x, y = 14 + half * (at % 2), 14 + LEGEND * (at // 2)
-        plot.parts.append(mark(x, y - 4, at, 4.5))
+        plot.parts.append(mark(x, y - 4, group, 4.5))
         plot.text(x + 10, y, lines_of(name, int(half / LETTER) - 3, 1)[0], anchor="start")

@@ -82,8 +82,8 @@ def _dialect(path: Path, encoding: str | None) -> Dialect:
             encoding = "utf-16"
     if b"\0" in head and not encoding.startswith("utf-16"):
         raise InvalidData(
-            f"{str(path)!r} is no text: it holds zero bytes. Accepted are CSV, Parquet, JSON, SQLite and DuckDB files. If it is"
-            " text of two bytes a letter, say --encoding utf-16-le."
+            f"{str(path)!r} is no text: it holds zero bytes. Accepted are CSV, Parquet, Feather, Excel, JSON, SQLite and DuckDB"
+            " files, by the ends of their names. If it is text of two bytes a letter, say --encoding utf-16-le."
         )
     try:
         text = head.decode(encoding, errors="ignore" if encoding.startswith("utf") else "strict")

@@ -40,7 +40,7 @@ def require_used(columns: Sequence[ColumnSchema], *, purpose: str) -> None:
     """Refuse a table of which no column can be used: say of each why, and how to use it all the same."""
     if any(one.is_used for one in columns):
         return
-    why = "; ".join(f"{one.name[:40]!r} is left out ({one.kind}: {one.reason[:60]})" for one in columns[:4])
+    why = "; ".join(f"{one.name[:40]!r} is left out ({one.kind}: {one.reason[:100]})" for one in columns[:4])
     more = f"; and {len(columns) - 4} more" if len(columns) > 4 else ""
     raise InvalidData(
         f"No column is left {purpose}: {why}{more}. Say what a column is with --types {columns[0].name[:40]}=number."

@@ -40,8 +40,10 @@ HELD_SHARE = 0.2
 MOST_HELD = 20_000
 # The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
 MOST_CHECKED = 20_000_000  # numbers
-# What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
+# What it takes of a number of a prepared table, of a row for each of several classes and for a hundred trees, on the machine
+# this was written on.
 SECONDS_TO_CHECK = 1.5e-6
+SECONDS_TO_CHECK_CLASS = 5e-6
 SECONDS_TO_CHECK_TREES = 2e-3
 BOUND = "90 % of errors below"  # a bound on the error of new rows
 MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
@@ -82,8 +84,9 @@ class Study:
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name} {score.value:.4g}" for name, score in self.held_out.scores.items())
-        tried = len(self.comparison.latest)
-        return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
+        n = len(self.comparison.latest)
+        tried = f"best of {n} candidates" if n > 1 else "the only candidate"
+        return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, {tried}; held out: {scores}>"
 
     def _repr_html_(self) -> str:
         from qed.study._model import as_table, html_table  # noqa: PLC0415  (notebooks only)
@@ -134,7 +137,8 @@ def fit(
         What every random choice follows from.
     prefer : {"", "simple", "best"}
         "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
-        that one too, but an average of models only where it gains more than one standard error.
+        that one too, but tuned settings only where they gain more than the best of so many settings gains by chance, and an
+        average of models only where it gains more than one standard error.
     costs : tuple of float, optional
         What a false alarm and a missed case cost, for a target of two classes: the second class is then predicted from the
         probability on at which that costs less on average than predicting the first.
@@ -217,7 +221,8 @@ class _Work:
         width = prepared_width(schema.columns, self.most, form="splines")
         room = max(0.0, clock.left)
         self.writing = min(0.2 * room, 0.6 + 0.01 * len(schema.used) + 1.5e-8 * n * width)
-        check = SECONDS_TO_CHECK * n * width + 2 * SECONDS_TO_CHECK_TREES * n
+        self.classes = len(schema.target.labels) if schema.target.task == "multiclass" else 0
+        check = n * (SECONDS_TO_CHECK * width + SECONDS_TO_CHECK_CLASS * self.classes + 2 * SECONDS_TO_CHECK_TREES)
         if check < 0.2 * room:
             self.writing += check
         self.reserve = self.writing + min(0.1 * room, (SHARE + SHUFFLE_SHARE) * clock.budget)
@@ -359,8 +364,9 @@ class _Work:
         fitted = len(rows)
         parts = [part for part, _ in candidate.parts] or [candidate]
         size = fitted * sum(prepared_width(self.schema.columns, self.most, form=one.preparation) for one in parts)
-        trees = fitted * sum(one.is_of_trees for one in parts)
-        seconds = SECONDS_TO_CHECK * size + SECONDS_TO_CHECK_TREES * trees + 0.5
+        trees = sum(one.is_of_trees for one in parts)
+        scores = SECONDS_TO_CHECK_CLASS * self.classes * (len(parts) - trees)
+        seconds = SECONDS_TO_CHECK * size + fitted * (scores + SECONDS_TO_CHECK_TREES * trees) + 0.5
         if size > MOST_CHECKED or self.clock.left < seconds or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from qed.model_selection._candidate import Candidate
 
 CHANCE = 2.0  # standard errors of a gain that the best of many candidates may have by luck
+AVERAGE = 1.0  # standard errors that an average of models has to gain over the best single one
 ORDER = ("linear", "splines", "interactions", "trees", "trees and means")  # from simple to complex
 # One without and one with the rows kept aside, a quarter more, each somewhat slower than a guess from few rows.
 FINAL_FITS = 2.6
@@ -38,6 +39,9 @@ class Entry:
         How much less it loses than a constant on the same rows, and the standard error of that over the rows.
     behind, behind_error : float
         How much more it loses than the best on the same rows, and the standard error of that over the rows; NaN where they differ.
+    is_by_chance : bool
+        Whether it is a tuned setting whose gain over the untuned ones of its family is no more than the best of so many settings
+        has by chance.
     """
 
     title: str
@@ -51,6 +55,7 @@ class Entry:
     gain_error: float = math.nan
     behind: float = math.nan
     behind_error: float = math.nan
+    is_by_chance: bool = False
 
     @property
     def is_no_better_than_a_constant(self) -> bool:
@@ -76,29 +81,43 @@ class Comparison:
 
     @property
     def best(self) -> Entry:
-        """The candidate with the least loss among those on the most rows."""
+        """The candidate with the least loss among those on the most rows, tuned settings that gain by chance left out."""
         found = self.latest
         if not found:
             raise InvalidData("No candidate could be fitted: see the notes.")
-        return found[0]
+        return next((one for one in found if not one.is_by_chance), found[0])
 
     def chosen(self, prefer: str = "") -> Entry:
-        """Return the winner under the one-standard-error rule.
+        """Return the winner: what was chosen after a look at the same rows has to gain more than chance gives.
 
         Parameters
         ----------
         prefer : {"", "simple", "best"}
-            Usually the least loss, and an average of models only where it gains more than one standard error. "simple": the
-            simplest within one standard error of the best. "best": the least loss, whatever it is made of.
+            Usually the least loss, but tuned settings and an average of models only where they gain more than chance gives.
+            "simple": the simplest within one standard error of that. "best": the least loss, whatever it is made of.
         """
         best = self.best
-        level = [one for one in self.latest if (one.n_rows, one.n_folds) == (best.n_rows, best.n_folds)]
+        if prefer == "best":
+            return self.latest[0]
+        level = [
+            one
+            for one in self.latest
+            if (one.n_rows, one.n_folds) == (best.n_rows, best.n_folds) and not one.is_by_chance
+        ]
         if prefer == "simple":
             return min((one for one in level if not one.behind > one.behind_error), key=_complexity, default=best)
-        if prefer == "best" or best.candidate is None or not best.candidate.parts:
+        if best.candidate is None or not best.candidate.parts:
             return best
         single = next((one for one in level if one.candidate is not None and not one.candidate.parts), best)
-        return single if single.behind <= single.behind_error else best
+        return single if single.behind <= AVERAGE * single.behind_error else best
+
+
+def gain_by_chance(n_settings: int) -> float:
+    """Return the standard errors that the best of so many settings gains where none of them is better, roughly at most.
+
+    The largest of m normal numbers grows like ``sqrt(2 log m)``; one more keeps a single one from being taken as it is.
+    """
+    return math.sqrt(2 * math.log(1 + n_settings))
 
 
 def _complexity(entry: Entry) -> tuple[int, int, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +19,7 @@ from qed.core._jobs import mapped
 from qed.model_selection import KFold, StratifiedKFold
 from qed.model_selection._candidate import Candidate
 from qed.study._blend import honest_losses, weights_of
-from qed.study._leaderboard import FINAL_FITS, Comparison, Entry, final_cost
+from qed.study._leaderboard import FINAL_FITS, Comparison, Entry, final_cost, gain_by_chance
 from qed.study._losses import FLOOR, answers, constant_losses
 from qed.study._recipes import preparation
 
@@ -93,6 +94,7 @@ class Stage:
         self.blended: tuple[Candidate, Array] | None = None
         self.constants: list[Array] = []  # the losses of a constant, fold by fold
         self.seconds: dict[Candidate, float] = dict.fromkeys(alive, math.inf)
+        self.tuned: Counter[str] = Counter()  # settings tried of each family
 
     def judged(self) -> bool:
         """Go through the folds; False when time ran out."""
@@ -128,6 +130,7 @@ class Stage:
             if one is None:
                 return
             known.add(one.title)
+            self.tuned[one.family] += 1
             before = self.into.best.loss
             if not self._tried(one):
                 return
@@ -140,7 +143,7 @@ class Stage:
                 continue
             fresh = [other for other in one.refine() if other.title not in known]
             if fresh:
-                return fresh[0]
+                return replace(fresh[0], is_tuned=True)
         return None
 
     def _tried(self, one: Candidate) -> bool:
@@ -177,8 +180,8 @@ class Stage:
         if best is None or best == one or len(self.said.get(best, [])) < n_folds:
             return False
         theirs = self._losses(best)[: len(self._losses(one))]
-        gaps = self._losses(one) - theirs
-        return float(gaps.mean()) > CLEARLY * float(gaps.std() / math.sqrt(len(gaps)))
+        gap, error = paired(self._losses(one), theirs)
+        return gap > CLEARLY * error
 
     def _others(self, test: Array) -> Array:
         train = np.ones(len(self.y), bool)
@@ -211,11 +214,7 @@ class Stage:
         """Return those that have met so many folds, best first, each with its distance to the best and the error of that."""
         losses = {one: self._losses(one) for one in self.alive if len(self.said[one]) == n_folds}
         ranked = sorted(losses, key=lambda one: float(losses[one].mean()))
-        found = []
-        for one in ranked:
-            gaps = losses[one] - losses[ranked[0]]
-            found.append((one, float(gaps.mean()), float(gaps.std() / math.sqrt(len(gaps)))))
-        return found
+        return [(one, *paired(losses[one], losses[ranked[0]])) for one in ranked]
 
     def _kept(self, n_folds: int, errors: float) -> list[Candidate]:
         """Return those within so many standard errors of the best, and the best of each preparation."""
@@ -314,8 +313,7 @@ class Stage:
     def _entry(self, candidate: Candidate, losses: Array, folds: int, seconds: float) -> Entry:
         error = float(losses.std() / math.sqrt(len(losses)))
         n = len(self.y)
-        gains = np.concatenate(self.constants[:folds]) - losses
-        gain, gain_error = float(gains.mean()), float(gains.std() / math.sqrt(len(gains)))
+        gain, gain_error = paired(np.concatenate(self.constants[:folds]), losses)
         entry = Entry(candidate.title, candidate, float(losses.mean()), error, n, folds, seconds, gain, gain_error)
         self.into.entries[:] = [one for one in self.into.entries if (one.candidate, one.n_rows) != (candidate, n)]
         self.into.entries.append(entry)
@@ -362,21 +360,42 @@ class Stage:
         return kept
 
     def settle(self) -> None:
-        """Note of every candidate that met the same folds as the best how far it is behind on each row."""
+        """Note which tuned settings gain no more than chance gives, and how far others are behind the best on each row."""
         if not self.into.entries:
             return
-        best = self.into.best
-        losses = {one: self._losses(one) for one in self.alive if len(self.said[one]) == best.n_folds}
+        entries, first = self.into.entries, self.into.best
+        losses = {one: self._losses(one) for one in self.alive if len(self.said[one]) == first.n_folds}
         if self.blended is not None:
             losses[self.blended[0]] = self.blended[1]
-        if best.candidate not in losses:
+        met = [
+            (at, one)
+            for at, entry in enumerate(entries)
+            if (one := entry.candidate) is not None and entry.n_rows == first.n_rows and one in losses
+        ]
+        for at, one in met:
+            if one.is_tuned and self._gains_by_chance(one, losses):
+                entries[at] = replace(entries[at], is_by_chance=True)
+        best = self.into.best.candidate
+        if best not in losses:
             return
-        for at, entry in enumerate(self.into.entries):
-            if entry.n_rows == best.n_rows and entry.candidate in losses:
-                gaps = losses[entry.candidate] - losses[best.candidate]
-                self.into.entries[at] = replace(
-                    entry, behind=float(gaps.mean()), behind_error=float(gaps.std() / math.sqrt(len(gaps)))
-                )
+        for at, one in met:
+            gap, error = paired(losses[one], losses[best])
+            entries[at] = replace(entries[at], behind=gap, behind_error=error)
+
+    def _gains_by_chance(self, tuned: Candidate, losses: dict[Candidate, Array]) -> bool:
+        """Compare a tuned setting with the best of its family that was not tuned; one without such kin is taken as it is."""
+        kin = [one for one in losses if one.family == tuned.family and not one.is_tuned]
+        if not kin:
+            return False
+        least = min(kin, key=lambda one: float(losses[one].mean()))
+        gain, error = paired(losses[least], losses[tuned])
+        return not gain > gain_by_chance(self.tuned[tuned.family]) * error
+
+
+def paired(losses: Array, others: Array) -> tuple[float, float]:
+    """Return by how much losses are larger than others of the same rows, on average, and its standard error."""
+    gaps = losses - others
+    return float(gaps.mean()), float(gaps.std() / math.sqrt(len(gaps)))
 
 
 class _Fold(NamedTuple):

@@ -65,8 +65,9 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
     rare = [word for word, count in zip(words, counts, strict=True) if count < FEWEST_OF_A_CLASS]
     if len(words) > MOST_CLASSES or len(rare) > len(words) / 2:
         raise InvalidData(
-            f"The target {column.name!r} has {len(words)} different entries, {len(rare)} of them once or twice. A class needs at"
-            " least three rows, and there may be at most 500 classes. Choose another target, or join rare classes first."
+            f"The target {column.name!r} has {len(words)} different entries, {len(rare) or 'none'} of them once or twice. A class"
+            f" needs at least three rows, and there may be at most {MOST_CLASSES} classes. Choose another target, or join classes"
+            " first."
         )
     if rare:
         raise InvalidData(

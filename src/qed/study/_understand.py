@@ -66,8 +66,8 @@ def understood(
     notes += ambiguities(raw, drop)
     if rows.n_rows < FEWEST_ROWS:
         raise InvalidData(
-            f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check. Add"
-            " rows, or choose another target."
+            f"{rows.n_rows} row{' has' if rows.n_rows == 1 else 's have'} a value of {target!r}, and at least {FEWEST_ROWS} are"
+            " needed to learn and to check. Add rows, or choose another target."
         )
     with Progress("columns") as progress:
         column = rows.column(target)

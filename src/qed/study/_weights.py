@@ -42,7 +42,7 @@ def weights(model: TableModel) -> list[Weight]:
         return []
     names = feature_names(model.schema.columns)
     words = [column.words for column in model.schema.columns if column.is_used for _ in range(column.width)]
-    found: list[str] = []
+    labels, found = model.schema.target.labels, list[str]()
     for name, part, places in parts:
         if isinstance(part, str):
             continue
@@ -50,24 +50,24 @@ def weights(model: TableModel) -> list[Weight]:
         known = {names[at]: words[at] for at in places}
         # stand-ins without separators, so that what a part appends can be told apart
         outside = part.get_feature_names_out([f"\x00{at}\x00" for at in range(len(inside))])
-        found += [_told(str(one), inside, known, name) for one in outside]
+        found += [_told(str(one), inside, known, name, labels) for one in outside]
     if len(found) != coefficients.shape[1]:
         return []
     order = np.argsort(-np.abs(coefficients).max(axis=0), kind="stable")
     return [(found[at], tuple(float(one) for one in coefficients[:, at])) for at in order]
 
 
-def _told(one: str, inside: list[str], known: dict[str, Any], part: str) -> str:
+def _told(one: str, inside: list[str], known: dict[str, Any], part: str, labels: Any) -> str:
     before, place, after = one.split("\x00", 2)
     name, rest = inside[int(place)], after.removeprefix("_")
-    if "missingindicator" in before:
+    if "missingindicator" in before or (part == "categories" and rest == "nan"):
         return f"{name} is missing"
     if part == "categories":
-        if rest == "nan":
-            return f"{name} is missing"
         if "infrequent" in rest:
             return f"{name} = any other"
         return f"{name} = {known[name][int(float(rest))]}"
     if part == "dates":
         return f"{name}: {_PARTS.get(rest, rest)}"
+    if part == "means":
+        return f"{name}: target mean" if not rest else f"{name}: share of {labels[int(float(rest))]}"
     return name

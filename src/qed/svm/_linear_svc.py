@@ -35,7 +35,7 @@ from qed.core import (
     param,
 )
 from qed.core._class_weights import class_factors
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._validation import is_source
 from qed.designs import Chunked
 from qed.linear_model._classes import LinearClassifier, require_classes
@@ -43,7 +43,7 @@ from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._hard_margin import fit_hard_margin
-from qed.svm._planes import Plane, find_planes, store_planes
+from qed.svm._planes import BinaryProblem, solve_binary_problems, store_planes
 from qed.svm._small_tables import fit_small, fit_small_classes
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ SIDES = np.array([-1.0, 1.0])
 
 
 class LinearSVC(LinearClassifier, chunks=True):
-    r"""Separates classes by hyperplanes, with a margin that few rows fall short of.
+    r"""Linear support vector classification (SVM), with hinge or squared hinge loss.
 
     Objective
     ---------
@@ -125,7 +125,7 @@ class LinearSVC(LinearClassifier, chunks=True):
     multi_class: Literal["ovr", "crammer_singer"] = param(
         "ovr", "Each class against all others, or all classes in one objective."
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: Positive = param(1.0, "Value of the constant column, whose coefficient is penalised.")
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
@@ -162,7 +162,7 @@ class LinearSVC(LinearClassifier, chunks=True):
             return self
         wider = rows if constant is None else with_constant(rows, constant, by_columns=self.penalty == "l1")
         planes = self._planes(rows, len(data.classes), weights)
-        found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), options)
+        found = solve_binary_problems(self, wider, planes, self._solvers(wider, len(data.classes)), options)
         w = np.concatenate([np.atleast_2d(one.solution.w.T) for one in found])
         self.coef_ = np.ascontiguousarray(w if constant is None else w[:, :-1])
         self.intercept_ = np.zeros(len(w)) if constant is None else constant * w[:, -1]
@@ -188,7 +188,7 @@ class LinearSVC(LinearClassifier, chunks=True):
         """Return what the weight of each row is multiplied by where it stands for its own class."""
         return class_factors("LinearSVC", self.class_weight, self.classes_, rows.y, rows.weight * rows.share)
 
-    def _planes(self, rows: TrainingData, n_classes: int, factor: Vector | None) -> list[Plane]:
+    def _planes(self, rows: TrainingData, n_classes: int, factor: Vector | None) -> list[BinaryProblem]:
         """Declare one problem for each plane, or one for all."""
         codes = rows.y
         joint = self.multi_class == "crammer_singer"
@@ -197,20 +197,22 @@ class LinearSVC(LinearClassifier, chunks=True):
                 "LinearSVC.penalty must be 'l2' with multi_class='crammer_singer', whose objective has no other, got 'l1'."
             )
         if joint and n_classes > 2:
-            return [Plane(factor, lambda rows: self._declared(rows, CrammerSinger(codes, n_classes)))]
+            return [BinaryProblem(factor, lambda rows: self._declared(rows, CrammerSinger(codes, n_classes)))]
         smooth = self.penalty == "l2" and self.loss == "squared_hinge" and not joint
         if smooth and factor is None and n_classes > 2 and self._is_small(rows, n_classes):
             signs = np.where(codes[:, np.newaxis] == np.arange(float(n_classes)), 1.0, -1.0)
-            return [Plane(factor, lambda rows: self._declared(rows, SquaredHinge(signs)))]
+            return [BinaryProblem(factor, lambda rows: self._declared(rows, SquaredHinge(signs)))]
         if n_classes == 2:
             sign = 2.0 * codes - 1.0
-            return [Plane(factor, lambda rows: self._declared(rows, self._loss(sign, joint=joint), joint=joint))]
+            return [
+                BinaryProblem(factor, lambda rows: self._declared(rows, self._loss(sign, joint=joint), joint=joint))
+            ]
         planes = []
         for label in range(n_classes):
             mine = codes == label
             sign = np.where(mine, 1.0, -1.0)
             weight = None if factor is None else np.where(mine, factor, 1.0)
-            planes.append(Plane(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
+            planes.append(BinaryProblem(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
         return planes
 
     def _solvers(self, rows: TrainingData, n_classes: int) -> Any:

@@ -9,11 +9,11 @@ import numpy as np
 from qed.convex import L2, EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
-from qed.core._shared_params import STRICT, VERBOSE
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 from qed.linear_model._penalised_intercept import with_constant
-from qed.svm._planes import Plane, find_planes, store_planes
+from qed.svm._planes import BinaryProblem, solve_binary_problems, store_planes
 from qed.svm._small_tables import fit_small
 
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
@@ -22,7 +22,7 @@ KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 
 
 class LinearSVR(ConvexRegressor, chunks=True):
-    r"""Fits a hyperplane within a tube: errors up to ``epsilon`` cost nothing.
+    r"""Linear support vector regression: errors up to ``epsilon`` cost nothing.
 
     Objective
     ---------
@@ -65,7 +65,7 @@ class LinearSVR(ConvexRegressor, chunks=True):
     loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = param(
         "epsilon_insensitive", "What a row costs beyond the tube: its distance, or the square of it."
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: Positive = param(1.0, "Value of the constant column, whose coefficient is penalised.")
     dual: bool | Literal["auto"] = param(
         "auto", "Whether liblinear would solve the dual; the optimum is the same.", kind="hint"
@@ -87,7 +87,7 @@ class LinearSVR(ConvexRegressor, chunks=True):
             self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
             return
         wider = rows if constant is None else with_constant(rows, constant)
-        found = find_planes(self, wider, [Plane(None, self._declared)], self._solvers(wider), options)
+        found = solve_binary_problems(self, wider, [BinaryProblem(None, self._declared)], self._solvers(wider), options)
         w = found[0].solution.w
         self.coef_ = np.array(w if constant is None else w[:-1])
         self.intercept_ = 0.0 if constant is None else float(constant * w[-1])

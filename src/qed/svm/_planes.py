@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 
 
-class Plane(NamedTuple):
+class BinaryProblem(NamedTuple):
     """One problem: what weights are multiplied by (None for one), and how it is declared for rows so weighted."""
 
     factor: Vector | None
     declare: Callable[[TrainingData], ObjectiveSpec]
 
 
-class Found(NamedTuple):
+class BinarySolution(NamedTuple):
     """A solution, and what its mean objective is multiplied by to give the documented one."""
 
     solution: Solution
@@ -40,11 +40,11 @@ class Found(NamedTuple):
     dual: Vector | None  # of the documented losses, where slopes do not tell it
 
 
-def find_planes(
-    model: Any, rows: TrainingData, planes: Sequence[Plane], solvers: Sequence[Solver], options: FitOptions
-) -> list[Found]:
+def solve_binary_problems(
+    model: Any, rows: TrainingData, planes: Sequence[BinaryProblem], solvers: Sequence[Solver], options: FitOptions
+) -> list[BinarySolution]:
     """Solve every problem; once a listener or Ctrl-C has ended one, those that follow are left at their start."""
-    found: list[Found] = []
+    found: list[BinarySolution] = []
     name = type(model).__name__
     with (
         one_blas_thread(rows.share.size * rows.mean.size),
@@ -65,7 +65,7 @@ def find_planes(
             dual = None if rests_on_slopes else _documented(declared, solution.gap.u)
             if dual is not None and plane.factor is not None and len(planes) > 1:
                 dual = plane.factor * dual  # rows weigh the same in all planes; what differs belongs to the loss
-            found.append(Found(solution, declared.unit, problem.null_objective, dual))
+            found.append(BinarySolution(solution, declared.unit, problem.null_objective, dual))
     return found
 
 
@@ -79,7 +79,7 @@ def _untouched(problem: Problem, outcome: str) -> Solution:
     return Solution(w, b, problem.certify(w, b), outcome, 0, "none")
 
 
-def store_planes(model: Any, found: Sequence[Found], options: FitOptions, seen: Fingerprint) -> None:
+def store_planes(model: Any, found: Sequence[BinarySolution], options: FitOptions, seen: Fingerprint) -> None:
     """Keep one certificate: no hyperplanes lower the sum of the objectives by more than the sum of the gaps."""
     solutions = [one.solution for one in found]
     outcomes = [solution.outcome for solution in solutions]

@@ -65,7 +65,7 @@ class TreeClassifier(TreeModel, Classifier):
 
 
 class DecisionTreeClassifier(GrownTree, TreeClassifier, multi_output=True, multi_label=True, label_columns=True):
-    r"""Predicts a label by nested questions, each whether one column is at most a threshold.
+    r"""Decision tree for classification.
 
     Objective
     ---------

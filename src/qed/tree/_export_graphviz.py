@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from qed.core import InvalidParameter
-from qed.tree._words import NodeText, column_names, label_names, node_colours, tree_of
+from qed.tree._multiway import MultiwayTree
+from qed.tree._words import NodeText, children_of, column_names, label_names, node_colours, tree_of
 
 
 def export_graphviz(
@@ -33,8 +34,8 @@ def export_graphviz(
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree.
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor, MultiwayTreeClassifier or another tree
+        A fitted tree, or one of an ensemble: ``forest.estimators_[0]``.
     out_file : path or file object, optional
         Where to write the text too.
     max_depth : int, optional
@@ -113,11 +114,12 @@ def export_graphviz(
         lines.append(f"{node} [label={text}{colour}] ;")
         parent = int(tree.parents[node])
         if parent >= 0:
-            lines.append(f"{parent} -> {node}{_side(parent, node == tree.children_left[parent], rotate=rotate)} ;")
-        if tree.children_left[node] < 0 or is_cut:
+            answer = words.answer(tree, node, ("True", "False"))
+            lines.append(f"{parent} -> {node}{_edge(tree, answer, rotate=rotate)} ;")
+        below = [] if is_cut else children_of(tree, node)
+        stack += reversed(below)
+        if not below:
             leaves.append(node)
-        else:
-            stack += [int(tree.children_right[node]), int(tree.children_left[node])]
     if leaves_parallel:
         lines.append("{rank=same ; " + "; ".join(str(leaf) for leaf in leaves) + "} ;")
     text = "\n".join([*lines, "}"])
@@ -140,11 +142,13 @@ def _head(*, rounded: bool, filled: bool, rotate: bool, leaves_parallel: bool, f
     return [*lines, "rankdir=LR ;"] if rotate else lines
 
 
-def _side(parent: int, is_left: bool, *, rotate: bool) -> str:
-    if parent > 0:
+def _edge(tree: Any, answer: str, *, rotate: bool) -> str:
+    if not answer:
         return ""
-    angle = (45 if is_left else -45) * (-1 if rotate else 1)
-    return f' [labeldistance=2.5, labelangle={angle}, headlabel="{is_left}"]'
+    if isinstance(tree, MultiwayTree):
+        return f" [label={_quoted([answer], as_html=False)}]"
+    angle = (45 if answer == "True" else -45) * (-1 if rotate else 1)
+    return f' [labeldistance=2.5, labelangle={angle}, headlabel="{answer}"]'
 
 
 def _quoted(lines: list[str], *, as_html: bool) -> str:

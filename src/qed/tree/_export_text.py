@@ -24,7 +24,7 @@ def export_text(
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier, DecisionTreeRegressor, MultiwayTreeClassifier or another tree
-        A fitted tree.
+        A fitted tree, or one of an ensemble: ``forest.estimators_[0]``.
     feature_names : sequence of str, optional
         Names of the columns; by default those of the fit, or ``feature_0``, ``feature_1`` and so on.
     class_names : sequence of str, optional

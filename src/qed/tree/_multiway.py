@@ -78,6 +78,11 @@ class MultiwayTree:
         """Number of leaves."""
         return int(np.count_nonzero(self.feature < 0))
 
+    @property
+    def max_depth(self) -> int:
+        """Splits above the deepest leaf."""
+        return int(self.depths.max())
+
     @cached_property
     def parents(self) -> Array:
         """Number of the node above each; -1 for the root."""
@@ -155,7 +160,7 @@ def _fits_the_model(model: Any, tree: MultiwayTree) -> str:
 
 
 class MultiwayTreeClassifier(Classifier, allow_nan=True, categorical=True):
-    r"""Predicts a label by questions with a branch for each value of a discrete attribute, each attribute at most once on a path.
+    r"""Decision tree with a branch for each value of a discrete attribute (ID3, C4.5).
 
     Objective
     ---------

@@ -71,7 +71,7 @@ class SearchedTree(TreeModel):
 
 
 class OptimalTreeClassifier(SearchedTree, TreeClassifier):
-    r"""Predicts a label by the best of all trees of a small depth, not by a greedy one.
+    r"""Optimal classification tree: the best of all trees of a small depth, by branch and bound.
 
     Objective
     ---------
@@ -124,7 +124,7 @@ class OptimalTreeClassifier(SearchedTree, TreeClassifier):
 
 
 class OptimalTreeRegressor(SearchedTree, TreeRegressor):
-    r"""Predicts a number by the best of all trees of a small depth, not by a greedy one.
+    r"""Optimal regression tree: the best of all trees of a small depth, by branch and bound.
 
     Objective
     ---------

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from qed.core import InvalidParameter, _canvas
-from qed.tree._words import NodeText, column_names, label_names, node_colours, tree_of
-
-if TYPE_CHECKING:
-    from qed.tree._structure import DecisionTree
+from qed.tree._words import NodeText, children_of, column_names, label_names, node_colours, tree_of
 
 
 def plot_tree(
@@ -31,8 +28,8 @@ def plot_tree(
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree.
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor, MultiwayTreeClassifier or another tree
+        A fitted tree, or one of an ensemble: ``forest.estimators_[0]``.
     max_depth : int, optional
         Depth below which branches are left out, and shown as dots.
     feature_names : sequence of str, optional
@@ -77,7 +74,7 @@ def plot_tree(
     deepest = tree.max_depth if max_depth is None else max_depth
     shown, across = _layout(tree, deepest)
     levels = max(int(tree.depths[node]) for node in shown) + 1
-    width = max(4.0, 1.9 * sum(tree.children_left[node] < 0 or tree.depths[node] > deepest for node in shown))
+    width = max(4.0, 1.9 * sum(not _is_open(tree, node, deepest) for node in shown))
     ax, figure = _canvas.axes(ax, size=(min(width, 40.0), max(2.0, 1.5 * levels)))
     ax.set_axis_off()
     colours = node_colours(decision_tree, tree) if filled else None
@@ -105,39 +102,43 @@ def plot_tree(
             ax.annotate(
                 "", place, above, xycoords="axes fraction", textcoords="axes fraction", arrowprops=line, zorder=1
             )
-        if parent == 0:
-            is_left = node == tree.children_left[0]
+            answer = words.answer(tree, node, ("yes", "no"))
             middle = ((place[0] + above[0]) / 2, (place[1] + above[1]) / 2)
-            side: dict[str, Any] = {"ha": "right" if is_left else "left", "va": "bottom", "fontsize": fontsize}
-            ax.annotate(" yes " if is_left else " no ", middle, xycoords="axes fraction", color=_canvas.GREY, **side)
+            options = {"ha": "right" if place[0] < above[0] else "left", "va": "center", "fontsize": fontsize}
+            ax.annotate(f" {answer} ", middle, xycoords="axes fraction", color=_canvas.GREY, **options)
     if fontsize is None:
-        _fit_text(figure, ax, drawn)
+        _fit_text(figure, ax, drawn, sum(not _is_open(tree, node, deepest) for node in shown))
     return drawn
 
 
-def _layout(tree: DecisionTree, deepest: int) -> tuple[list[int], dict[int, float]]:
+def _is_open(tree: Any, node: int, deepest: int) -> bool:
+    """Tell whether what is below a node is drawn."""
+    return bool(tree.feature[node] >= 0 and tree.depths[node] <= deepest)
+
+
+def _layout(tree: Any, deepest: int) -> tuple[list[int], dict[int, float]]:
     """Return the nodes that are drawn, parents first, and where across: leaves evenly, parents midway between their children."""
     shown, stack, leaves = [], [0], []
     while stack:
         node = stack.pop()
         shown.append(node)
-        if tree.children_left[node] < 0 or tree.depths[node] > deepest:
-            leaves.append(node)
+        if _is_open(tree, node, deepest):
+            stack += reversed(children_of(tree, node))
         else:
-            stack += [int(tree.children_right[node]), int(tree.children_left[node])]
+            leaves.append(node)
     across = {node: (k + 0.5) / len(leaves) for k, node in enumerate(leaves)}
     for node in reversed(shown):
         if node not in across:
-            across[node] = (across[int(tree.children_left[node])] + across[int(tree.children_right[node])]) / 2
+            below = children_of(tree, node)
+            across[node] = (across[below[0]] + across[below[-1]]) / 2
     return shown, across
 
 
-def _fit_text(figure: Any, ax: Any, drawn: list[Any]) -> None:
+def _fit_text(figure: Any, ax: Any, drawn: list[Any], leaves: int) -> None:
     """Make the text as large as its share of the axes allows."""
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     room = ax.get_window_extent(renderer)
-    leaves = max(1, len(drawn) // 2 + 1)
     widest = max(note.get_window_extent(renderer).width for note in drawn)
     factor = min(1.0, 0.92 * room.width / leaves / max(widest, 1.0))
     for note in drawn:

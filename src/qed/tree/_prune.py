@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 class PruningPath(NamedTuple):
-    """Prices at which a tree loses leaves, and what its leaves then leave.
+    """Cost-complexity pruning path: the values of ``ccp_alpha`` at which a tree loses leaves, and the impurity of what is left.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ class TreeRegressor(TreeModel, Regressor, multi_output=True):
 
 
 class DecisionTreeRegressor(GrownTree, TreeRegressor):
-    r"""Predicts a number by nested questions, each whether one column is at most a threshold.
+    r"""Decision tree for regression.
 
     Objective
     ---------

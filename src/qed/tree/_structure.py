@@ -133,6 +133,11 @@ class DecisionTree:
         leaves = _kernels.leaves_of(self.packed, X)
         return np.flatnonzero(self.children_left < 0)[leaves[:, 0]] if len(self.by_set) else leaves
 
+    def branches(self, node: int) -> list[tuple[int, int]]:
+        """Return the children of a node, left and right, each with its number."""
+        left = int(self.children_left[node])
+        return [] if left < 0 else [(0, left), (1, int(self.children_right[node]))]
+
     def categories_left(self, node: int) -> tuple[list[int], list[int]] | None:
         """Return the categories that a node sends left, and the others that it met; None where it asks about a threshold."""
         place = int(np.searchsorted(self.by_set, node))

@@ -62,7 +62,7 @@ def _categories_fit(model: Any, tree: DecisionTree) -> str:
 
 
 class LeafStatistics(NamedTuple):
-    r"""What the leaves of a tree predict, and how sure that is.
+    r"""Predictions of the leaves of a tree, with standard errors.
 
     Attributes
     ----------

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qed.core import InvalidParameter, NotSupported, _canvas
-
-if TYPE_CHECKING:
-    from qed.tree._structure import DecisionTree
+from qed.tree._multiway import MultiwayTree
+from qed.tree._structure import DecisionTree
 
 
 def tree_of(model: Any, owner: str) -> Any:
     """Return the tree of a fitted model."""
     check = getattr(model, "_check_is_fitted", None)
-    if check is None:
-        msg = f"{owner} takes a fitted tree of qed, got {type(model).__name__}."
-        raise InvalidParameter(msg)
-    check()
-    tree = model.__dict__.get("tree_")
-    if tree is None or (owner != "export_text" and not hasattr(tree, "threshold")):
-        instead = "" if tree is None else " Write trees with a branch for each value by export_text."
-        msg = f"{owner} takes a DecisionTreeClassifier or DecisionTreeRegressor, got {type(model).__name__}.{instead}"
-        raise InvalidParameter(msg)
+    if check is not None:
+        check()
+    tree = getattr(model, "tree_", None)
+    if not isinstance(tree, (DecisionTree, MultiwayTree)):
+        instead = " Choose one of its trees: model.estimators_[0]." if hasattr(model, "estimators_") else ""
+        raise InvalidParameter(
+            f"{owner} takes a fitted tree of qed, such as DecisionTreeClassifier, or one tree of a forest, got"
+            f" {type(model).__name__}.{instead}"
+        )
     labels = model.__dict__.get("classes_")
     if isinstance(labels, list):
         raise NotSupported(
@@ -71,7 +70,7 @@ def category_words(values: Any, tree: DecisionTree, node: int) -> tuple[str, str
 
 
 class NodeText(NamedTuple):
-    """What is written in the nodes of a figure."""
+    """What is written in the nodes of a figure, and on its lines."""
 
     names: list[str]
     labels: list[str] | None
@@ -82,26 +81,37 @@ class NodeText(NamedTuple):
     is_class: bool
     values: Any = None  # of columns of categories
 
-    def categories(self, tree: DecisionTree, node: int) -> str:
-        """Return the categories that go left; empty where a node asks about a threshold."""
-        found = category_words(self.values, tree, node)
-        return "" if found is None else found[0]
+    def question(self, tree: Any, node: int) -> str:
+        """Return what a node asks: a column alone where it has a branch for each value."""
+        name = self.names[int(tree.feature[node])]
+        if isinstance(tree, MultiwayTree):
+            return name
+        words = category_words(self.values, tree, node)
+        return f"{name} in {words[0]}" if words else f"{name} <= {tree.threshold[node]:.{self.precision}g}"
 
-    def lines(self, tree: DecisionTree, node: int, *, named: bool) -> list[str]:
-        """Return the lines of a node: its question, and numbers with or without their names."""
+    def answer(self, tree: Any, node: int, sides: tuple[str, str]) -> str:
+        """Return what is written on the line to a node: the value of its branch; sides are named below the root alone."""
+        parent = int(tree.parents[node])
+        number = next(number for number, child in tree.branches(parent) if child == node)
+        if isinstance(tree, MultiwayTree):
+            return str(self.values[int(tree.feature[parent])].tolist()[number])
+        return sides[number] if parent == 0 else ""
+
+    def lines(self, tree: Any, node: int, *, named: bool) -> list[str]:
+        """Return the lines of a node: its question, and numbers with or without their names; unknown ones are left out."""
 
         def line(word: str, value: str) -> str:
             return f"{word} = {value}" if named else value
 
         lines = [f"node #{node}" if named else str(node)] if self.number else []
-        if tree.children_left[node] >= 0:
-            name = self.names[int(tree.feature[node])]
-            left = self.categories(tree, node)
-            lines.append(f"{name} in {left}" if left else f"{name} <= {tree.threshold[node]:.{self.precision}g}")
-        if self.impurity:
+        if tree.feature[node] >= 0:
+            lines.append(self.question(tree, node))
+        if self.impurity and not np.isnan(tree.impurity[node]):
             lines.append(line("impurity", f"{tree.impurity[node]:.{self.precision}g}"))
-        share = 100 * tree.n_node_samples[node] / tree.n_node_samples[0]
-        lines.append(line("samples", f"{share:.1f}%" if self.proportion else str(tree.n_node_samples[node])))
+        count = tree.n_node_samples if tree.n_node_samples[0] > 0 else tree.weighted_n_node_samples
+        word = "samples" if tree.n_node_samples[0] > 0 else "weight"
+        share = 100 * count[node] / count[0]
+        lines.append(line(word, f"{share:.1f}%" if self.proportion else f"{count[node]:.12g}"))
         value = tree.value[node].reshape(-1)
         if self.is_class and not self.proportion:
             value = value * tree.weighted_n_node_samples[node]
@@ -112,11 +122,16 @@ class NodeText(NamedTuple):
         return lines
 
 
-def node_colours(model: Any, tree: DecisionTree) -> list[tuple[float, float, float]]:
+def children_of(tree: Any, node: int) -> list[int]:
+    """Return the numbers of the children of a node."""
+    return [child for _, child in tree.branches(node)]
+
+
+def node_colours(model: Any, tree: Any) -> list[tuple[float, float, float]]:
     """Return a colour for each node, red, green and blue from 0 to 1; paler where the node is less sure."""
     if "classes_" in model.__dict__:
-        shares = np.sort(tree.value[:, 0, :], axis=1)
-        base = 1 / max(tree.max_n_classes, 2)
+        shares = np.sort(tree.value.reshape(tree.node_count, -1), axis=1)
+        base = 1 / max(shares.shape[1], 2)
         strength = (shares[:, -1] - base) / (1 - base)
         hues = [_canvas.CURVES[int(label) % len(_canvas.CURVES)] for label in tree.labels]
     else:

@@ -7,11 +7,12 @@ step leads to. A fit finds them from sums over rows and as differences of object
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.core._records import UNSTATED
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 
 if TYPE_CHECKING:
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def refuse(model: Any, words: str) -> NoReturn:
-    """Say what is wrong."""
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
-
-
 def require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
     """Refuse a number that differs from the one stated by more than is allowed."""
     if not abs(found - stated) <= allowed:
@@ -38,7 +31,7 @@ def require(model: Any, words: str, found: float, stated: float, allowed: float)
 
 def require_none(model: Any, certificate: AscentCertificate) -> None:
     """Refuse a decomposition where the likelihood of no mixture is climbed."""
-    if certificate.decomposition is not None:
+    if certificate.decomposition not in (None, UNSTATED):
         refuse(model, "it takes a likelihood of components apart, and the model has none")
 
 
@@ -102,15 +95,17 @@ def require_decomposition(
     model : Estimator
         Whose certificate it is.
     certificate : AscentCertificate
-        With a decomposition, or without one, as in files that do not say.
+        With a decomposition; one read from a file of format 1 may leave it unstated, and is a weaker statement.
     found : Decomposed
         Added up here.
     allowed : tuple
         By how much numbers may differ at the stored parameters; the gain of the next maximisation; the divergence it leaves.
     """
     stated = certificate.decomposition
-    if stated is None:
+    if stated is UNSTATED:
         return
+    if stated is None:
+        refuse(model, "its certificate does not take the log-likelihood apart, as every fit of a mixture does")
     here, of_gain, beyond = allowed
     gained = found.next_expected - found.expected
     require(model, "its expected log-likelihood is another", found.expected, stated.expected, here)

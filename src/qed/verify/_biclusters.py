@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 SIDE = 1000  # rows or columns up to which a bound is stated
-
-
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit,"
-        " or the data are others. Fit again."
-    )
 
 
 def check_cocluster(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
@@ -53,7 +46,7 @@ def check_checkerboard(model: Any, certificate: ClustersCertificate, X: Any, y: 
     _require_indicators(model, n, p, np.repeat(np.arange(k), m), np.tile(np.arange(m), k))
     rows, columns = np.asarray(model.row_labels_), np.asarray(model.column_labels_)
     if rows.max() >= k or columns.max() >= m:
-        _refuse(model, "it has more groups than were asked for")
+        refuse(model, "it has more groups than were asked for")
     a = _normalised(raw, model.method)
     rest = 0.0
     for i in np.unique(rows):
@@ -68,7 +61,7 @@ def check_checkerboard(model: Any, certificate: ClustersCertificate, X: Any, y: 
 
 def _table(model: Any, certificate: ClustersCertificate, X: Any) -> Array:
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     table = read_data(model, X, None, None).X
     return np.asarray(table.toarray() if hasattr(table, "toarray") else table, np.float64)
 
@@ -76,11 +69,11 @@ def _table(model: Any, certificate: ClustersCertificate, X: Any) -> Array:
 def _require_indicators(model: Any, n: int, p: int, row_groups: Array, column_groups: Array) -> None:
     rows, columns = np.asarray(model.row_labels_), np.asarray(model.column_labels_)
     if rows.shape != (n,) or columns.shape != (p,):
-        _refuse(model, "its labels are not those of this table")
+        refuse(model, "its labels are not those of this table")
     if not np.array_equal(model.rows_, rows == row_groups[:, None]) or not np.array_equal(
         model.columns_, columns == column_groups[:, None]
     ):
-        _refuse(model, "its biclusters are not those of its labels")
+        refuse(model, "its biclusters are not those of its labels")
 
 
 def _divided(x: Array) -> Array:
@@ -104,9 +97,9 @@ def _compared(
     model: Any, certificate: ClustersCertificate, found: float, bound: float, near: float, null: float
 ) -> Verdict:
     if not abs(found - certificate.objective) <= near or certificate.rounding > near:
-        _refuse(model, f"its objective is {found:.10g}, not {certificate.objective:.10g}")
+        refuse(model, f"its objective is {found:.10g}, not {certificate.objective:.10g}")
     if not abs(certificate.null_objective - null) <= near or certificate.drift != 0 or len(certificate.trace):
-        _refuse(model, "it states a drift, steps or a total that no fit has")
+        refuse(model, "it states a drift, steps or a total that no fit has")
     if not certificate.bound <= bound + near:
-        _refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
+        refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
     return Verdict(certificate.statement, found, max(found - bound, 0.0), near, certificate.gap)

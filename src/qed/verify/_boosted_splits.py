@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._forest_splits import BUDGET, Looked, bins_of, ranks_of
+from qed.verify._forest_splits import BUDGET, ComparedSplits, bins_of, ranks_of
 from qed.verify._rows import holds_categories
 from qed.verify._seeds import mixed, shuffled
 
@@ -114,7 +114,7 @@ class BoostedSplits:
         self.features = max(1, int(np.ceil(model.max_features * p)))
         self.places = min(max((len(ends) for ends in self.ends), default=1) + 1, PLACES)
         self.chosen = self._afforded(trees, n)
-        self.looked = Looked()
+        self.looked = ComparedSplits()
 
     def _afforded(self, trees: list[Any], n: int) -> list[Array]:
         """Return the nodes of each tree that are looked at: the largest of all trees that a budget of values allows."""
@@ -146,7 +146,7 @@ class BoostedSplits:
                 return f"node {node} of {where} {found}"
             least[node], most[node] = found.least, found.own
         splits = int(inner[nodes].sum())
-        self.looked = self.looked.plus(Looked(splits, int(inner.sum()), len(nodes) - splits, int(open_.sum())))
+        self.looked = self.looked.plus(ComparedSplits(splits, int(inner.sum()), len(nodes) - splits, int(open_.sum())))
         return self._grows(where, tree, least, most, open_, is_whole=len(nodes) == int((inner | may).sum()))
 
     def _grows(self, where: str, tree: Any, least: Array, most: Array, open_: Array, *, is_whole: bool) -> str | None:

@@ -8,16 +8,16 @@ directions of columns impose on its path. Every threshold must lie midway betwee
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.core._validation import is_source
 from qed.verify._boosted_splits import BoostedSplits, Grown
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
 from qed.verify._quantiles import TIED, distance_from_quantile, huber_levels, quantiles
+from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories, read_data, read_on_disk, rows_where
 from qed.verify._seeds import mixed
 from qed.verify._trees import directions_of
@@ -35,8 +35,8 @@ BYTES_OF_CUTS, LEAST_ROWS_OF_CUTS = 1 << 28, 1 << 14  # as the guide states them
 LOSSES = 1e-9  # relative, of mean losses
 
 
-class Rows(NamedTuple):
-    """Rows of positive weight."""
+class TrainingData(NamedTuple):
+    """TrainingData of positive weight."""
 
     X: Array
     y: Array
@@ -123,7 +123,7 @@ def rows_of_cuts(p: int) -> int:
     return max(LEAST_ROWS_OF_CUTS, BYTES_OF_CUTS // (8 * p))
 
 
-def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array | None]:
+def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingData, Array | None]:
     """Return rows of positive weight as losses take them, and the classes of labels."""
     data = read_on_disk(model, X) if is_source(X) else read_data(model, X, y, sample_weight)
     s = np.ones(data.n_rows) if data.weight is None else data.weight
@@ -147,11 +147,13 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Arr
         k, target, loss = 1, data.y.astype(np.float64), model.loss
     used = s > 0
     table = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    rows = Rows(rows_where(np.asanyarray(table, dtype=np.float64), used), target[used], s[used], counts[used], k, loss)
+    rows = TrainingData(
+        rows_where(np.asanyarray(table, dtype=np.float64), used), target[used], s[used], counts[used], k, loss
+    )
     return rows, None if strata is None else strata[used]
 
 
-def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows | None]:
+def parted_rows(model: Any, read: tuple[TrainingData, Array | None]) -> tuple[TrainingData, TrainingData | None]:
     """Return rows that trees learnt from, and those that early stopping looked at: drawn from the seed, from each label alike."""
     rows, strata = read
     n = len(rows.X)
@@ -175,7 +177,9 @@ def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows
     return train, held
 
 
-def check_held(model: Any, held: Rows | None, start: Callable[[Array], Array], trees: list[Tree], level: float) -> None:
+def check_held(
+    model: Any, held: TrainingData | None, start: Callable[[Array], Array], trees: list[Tree], level: float
+) -> None:
     """Send the rows that early stopping looked at down the trees, and compare their losses; those of others are not at hand."""
     if held is None:
         return
@@ -271,12 +275,12 @@ def check_rounds(model: Any, rounds: int, most: int) -> str:
     return f" These are {rounds} of the {most} rounds that its parameters allow: it stopped early, or was stopped."
 
 
-def _mean_loss(model: Any, rows: Rows, scores: Array) -> float:
+def _mean_loss(model: Any, rows: TrainingData, scores: Array) -> float:
     value = curve(rows.loss, model.loss_level_, scores, rows.y)[0]
     return float(rows.s @ value / rows.s.sum())
 
 
-def _check_level(model: Any, rows: Rows) -> None:
+def _check_level(model: Any, rows: TrainingData) -> None:
     """See that the quantile is the one asked for, and Huber's threshold that quantile of the errors of the median."""
     found = 0.5
     if rows.loss == "quantile" and model.quantile is not None:
@@ -288,7 +292,7 @@ def _check_level(model: Any, rows: Rows) -> None:
         refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
 
 
-def _check_constant(model: Any, rows: Rows, base: Array) -> None:
+def _check_constant(model: Any, rows: TrainingData, base: Array) -> None:
     """See that no other constant has a lower loss: slopes cancel, or change sign there."""
     if base.shape != (rows.k,):
         refuse(model, "it has no constant for each class")
@@ -305,7 +309,7 @@ def _check_constant(model: Any, rows: Rows, base: Array) -> None:
         refuse(model, "its constants do not sum to zero")
 
 
-def check_quantile(model: Any, rows: Rows, value: float, level: float) -> None:
+def check_quantile(model: Any, rows: TrainingData, value: float, level: float) -> None:
     """See that the constant is the quantile of the targets."""
     size = float(np.abs(rows.y).max(initial=0))
     if not distance_from_quantile(rows.y, rows.s, level, TIED, value) <= 1e-12 * size:
@@ -338,7 +342,14 @@ def trees_of(model: Any, trees: Any) -> list[Tree]:
 
 
 def _check_tree(
-    model: Any, where: str, tree: Tree, rows: Rows, slope: Array, curvature: Array, left: Array, values: list[Array]
+    model: Any,
+    where: str,
+    tree: Tree,
+    rows: TrainingData,
+    slope: Array,
+    curvature: Array,
+    left: Array,
+    values: list[Array],
 ) -> tuple[Grown, Array]:
     """Send rows down, checking the questions; then derive the step of every leaf. Return where rows go, and the leaf of each."""
     n_nodes = len(tree.feature)
@@ -393,7 +404,7 @@ def _check_tree(
     return grown, leaf
 
 
-def _next(model: Any, where: str, tree: Tree, rows: Rows, here: Array, at: Array, values: list[Array]) -> Array:
+def _next(model: Any, where: str, tree: Tree, rows: TrainingData, here: Array, at: Array, values: list[Array]) -> Array:
     """Check the questions of one level, and return the children that rows go to."""
     value = rows.X[here, tree.feature[at]]
     known = ~np.isnan(value)
@@ -507,9 +518,3 @@ def _bounds(model: Any, tree: Tree, G: Array, H: Array) -> tuple[Array, Array]:
             first, second = children if way > 0 else children[::-1]
             high[first] = low[second] = (a + b) / 2
     return low, high
-
-
-def refuse(model: Any, what: str) -> NoReturn:
-    """Raise what says that a model is not what it claims."""
-    msg = f"{type(model).__name__} is not the boosted sum of these data: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ Array = np.ndarray[Any, Any]
 def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute everything that is claimed; raise CertificateError when it is not so."""
     rows = read(model, X, y, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     if certificate.step != "reweighted fit":
-        raise CertificateError(_CHANGED.format("it speaks of another step than a reweighted fit"))
+        refuse(model, "it speaks of another step than a reweighted fit")
     w, c = np.asarray(model.coef_, dtype=EXTENDED), EXTENDED(model.threshold_)
     if w.shape != (rows.p,) or not np.all(np.isfinite(w)):
-        raise CertificateError(_CHANGED.format("its coefficients do not fit the columns"))
+        refuse(model, "its coefficients do not fit the columns")
     if not c > 0 or (model.threshold is not None and float(model.threshold) != model.threshold_):
-        raise CertificateError(_CHANGED.format("its threshold is not the one that was asked for"))
+        refuse(model, "its threshold is not the one that was asked for")
     blocks = list(rows.blocks())
     table = np.vstack([block.X for block in blocks]).astype(EXTENDED)
     target = np.concatenate([block.y[:, 0] for block in blocks]).astype(EXTENDED)
@@ -50,9 +50,9 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     off = 8 * DOUBLE * float(np.max(np.abs(target) + np.abs(table) @ np.abs(w) + abs(EXTENDED(model.intercept_))))
     noise = off * float(c)  # no shape has a steeper slope than its threshold
     if not abs(objective - certificate.objective) <= slack + noise + 4 * min(certificate.rounding, 1e-6 * null):
-        raise CertificateError(_CHANGED.format(f"its objective is {objective:.10g}, not {certificate.objective:.10g}"))
+        refuse(model, f"its objective is {objective:.10g}, not {certificate.objective:.10g}")
     if not abs(null - certificate.null_objective) <= 1e-6 * null + slack + noise:
-        raise CertificateError(_CHANGED.format(f"the median alone has an objective of {null:.10g}"))
+        refuse(model, f"the median alone has an objective of {null:.10g}")
     _require_weights(model, X, y, off / float(c))
     A = table - (seen.mean[: rows.p] if model.fit_intercept else 0)
     if model.fit_intercept:
@@ -63,17 +63,11 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
         model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, curvature
     )
     if not certificate.radius <= radius * (1 + 1e-6) + 1e-6 * float(c):
-        raise CertificateError(
-            _CHANGED.format(f"within {certificate.radius:.3g} it need not be convex; within {radius:.3g} it is")
-        )
+        refuse(model, f"within {certificate.radius:.3g} it need not be convex; within {radius:.3g} it is")
     if not certificate.curvature <= least + 1e-6:
-        raise CertificateError(
-            _CHANGED.format(f"it is curved by {least:.3g} of least squares, and {certificate.curvature:.3g} is claimed")
-        )
+        refuse(model, f"it is curved by {least:.3g} of least squares, and {certificate.curvature:.3g} is claimed")
     if not proved <= certificate.gap + slack:
-        raise CertificateError(
-            _CHANGED.format(f"nearby it may be lower by {proved:.3g}, and at most {certificate.gap:.3g} is claimed")
-        )
+        refuse(model, f"nearby it may be lower by {proved:.3g}, and at most {certificate.gap:.3g} is claimed")
     return Verdict(certificate.statement, objective, proved, slack, certificate.gap)
 
 
@@ -122,7 +116,7 @@ def _require_weights(model: Any, X: Any, y: Any, off: float) -> None:
     edge = np.abs(np.abs(error) / EXTENDED(model.threshold_) - 1) < 1e-9 + off if model.shape == "truncated" else False
     stored = np.asarray(model.weights_)
     if stored.shape != true.shape or not np.all((np.abs(stored - true) <= 1e-7 + 2 * off) | edge):
-        raise CertificateError(_CHANGED.format("weights_ are not those that the errors of the rows imply"))
+        refuse(model, "weights_ are not those that the errors of the rows imply")
 
 
 def _medians(values: Array, q: Array) -> list[Any]:
@@ -134,9 +128,3 @@ def _medians(values: Array, q: Array) -> list[Any]:
     high = min(int(np.searchsorted(reached, half * (1 + EXTENDED(1e-11)))), len(values) - 1)
     first, last = values[order[low]], values[order[high]]
     return [first, last, (first + last) / 2]
-
-
-_CHANGED = (
-    "The certificate of this BoundedRegressor is false: {}. The coefficients, weights, parameters or certificate were changed after"
-    " the fit. Fit again, or load the model from its file."
-)

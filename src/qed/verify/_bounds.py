@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qed.verify._cuts import LABELS, Directions, Sample
-from qed.verify._forest_nodes import Nodes, refuse
+from qed.verify._refusals import refuse
 from qed.verify._trees import directions_of
+
+if TYPE_CHECKING:
+    from qed.verify._forest_nodes import Nodes
 
 Array = np.ndarray[Any, Any]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.certificates import LikelihoodCertificate
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
 
 if TYPE_CHECKING:
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-BELIEVED = 1e-6  # the largest rounding that a certificate can state and be believed
+BELIEVED = LikelihoodCertificate.MOST_ROUNDING
+
+
+class Estimate(NamedTuple):
+    """What rows give for a model with a likelihood."""
+
+    likelihood: float  # a row
+    off: float  # the largest difference of a parameter from the estimate
+    rounding: float  # of the checker's own sums
+    slack: float = 0.0  # how much that rounding, and what is stated of the fit's, can move the likelihood
 
 
 @dataclass(frozen=True)
@@ -39,12 +49,6 @@ class Labelled:
     def rounding(self) -> float:
         """How much the sums of this pass can be off, relative to what was summed."""
         return 8 * self.rows.rounding(self.count)
-
-
-def refuse(model: Any, what: str) -> None:
-    """Say what the rows give, and that it is not what the model stores."""
-    msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)
 
 
 def labelled(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any, *, products: bool = False) -> Labelled:

@@ -10,7 +10,8 @@ from qed.certificates import BracketCertificate
 from qed.core._records import public_name
 from qed.verify._answers._composites import class_scores, curve_scores
 from qed.verify._blocks import rows_of
-from qed.verify._part import Part, Stated, folds_of, numbered, refuse, weight_for
+from qed.verify._part import Part, Stated, folds_of, numbered, weight_for
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import EXTENDED
 from qed.verify._verdict import Verdict
 
@@ -36,11 +37,11 @@ def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part 
     averages = not frozen if isinstance(model.ensemble, str) else bool(model.ensemble)
     parts, curves, inner = state["estimators_"], state["calibrators_"], state["fold_estimators_"]
     if (len(parts), len(curves), len(inner)) != ((count, count, 0) if averages else (1, 1, count)):
-        refuse(model, "does not hold a classifier and its curves for each fold")
+        refuse_changed(model, "does not hold a classifier and its curves for each fold")
     template = model.estimator
     if template is None:
         if public_name(type(parts[0])) != "qed.svm.LinearSVC":
-            refuse(model, f"has a {type(parts[0]).__name__}, and without a name for one it is LinearSVC")
+            refuse_changed(model, f"has a {type(parts[0]).__name__}, and without a name for one it is LinearSVC")
         template = type(parts[0])()
     if not averages:
         every = np.arange(len(target))
@@ -79,10 +80,10 @@ def _curves(model: Any, number: int, scores: Array, target: Array, weight: Any) 
     """Yield the curves of one classifier: of two classes that of the second, otherwise one for each class."""
     own, kind = model.calibrators_[number], CURVES.get(model.method)
     if len(own) != scores.shape[1]:
-        refuse(model, f"has {len(own)} curves for {scores.shape[1]} scores of a row")
+        refuse_changed(model, f"has {len(own)} curves for {scores.shape[1]} scores of a row")
     for place, curve in enumerate(own):
         if public_name(type(curve)) != kind:
-            refuse(model, f"has a {type(curve).__name__} as a curve, and its method is {model.method!r}")
+            refuse_changed(model, f"has a {type(curve).__name__} as a curve, and its method is {model.method!r}")
         column, inside = scores[:, place : place + 1], target == (1 if len(own) == 1 else place)
         name = f"curve {place} of classifier {number}"
         if model.method == "isotonic":
@@ -103,9 +104,11 @@ def _temperature(model: Any, number: int, scores: Array, target: Array, weight: 
     name = f"temperature of classifier {number}"
     claim = model.certificate_.parts.get(name)
     if type(claim) is not BracketCertificate or claim.low.shape != (1,) or any(model.calibrators_):
-        refuse(model, f"states no interval for the {name}, or has curves besides")
+        refuse_changed(model, f"states no interval for the {name}, or has curves besides")
     if claim.what != "the inverse temperature" or claim.rows != len(target) or claim.tol != 1e-12:
-        refuse(model, f"states {claim.what!r:.40} of {claim.rows} rows for the {name}, and these are {len(target)}")
+        refuse_changed(
+            model, f"states {claim.what!r:.40} of {claim.rows} rows for the {name}, and these are {len(target)}"
+        )
     wide = scores.astype(EXTENDED)
     apart = wide - wide[np.arange(len(target)), target][:, None]
     s = np.ones(len(target), EXTENDED) if weight is None else weight.astype(EXTENDED)
@@ -122,10 +125,10 @@ def _temperature(model: Any, number: int, scores: Array, target: Array, weight: 
     if sound and low == high:  # an end of the range: the loss still falls towards it, from inside
         sound = (low == least and slope(low) >= -slack) or (high == most and slope(high) <= slack)
     if not sound:
-        refuse(model, f"encloses the {name} between {low:.10g} and {high:.10g}, and slopes of the loss do not")
+        refuse_changed(model, f"encloses the {name} between {low:.10g} and {high:.10g}, and slopes of the loss do not")
     distance = abs(slope(beta)) * (high - low)
     if not distance <= claim.gap + slack * (high - low) or not np.isfinite(claim.gap):
-        refuse(
+        refuse_changed(
             model,
             f"states that no {name} is better by more than {claim.gap:.3g} a row, and slopes allow {distance:.3g}",
         )

@@ -8,7 +8,8 @@ import numpy as np
 
 from qed.core import CertificateError, _tables
 from qed.core._targets import as_target
-from qed.verify._part import Part, refuse, weight_for
+from qed.verify._part import Part, weight_for
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import OtherData
 
 if TYPE_CHECKING:
@@ -33,18 +34,20 @@ def chain(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     else:
         good = order == (list(range(count)) if model.order is None else [int(one) for one in model.order])
     if not good:
-        refuse(model, f"goes through its targets in the order {order!r:.60}, and its parameters name another")
+        refuse_changed(model, f"goes through its targets in the order {order!r:.60}, and its parameters name another")
     if "chain_method_" in vars(model):
         listed = [model.chain_method] if isinstance(model.chain_method, str) else list(model.chain_method)
         usable = [one for one in listed if hasattr(model.estimator, one)]
         if not usable or model.chain_method_ != usable[0]:
-            refuse(model, f"tells later models the answers of {model.chain_method_!r}, and its parameters say another")
+            refuse_changed(
+                model, f"tells later models the answers of {model.chain_method_!r}, and its parameters say another"
+            )
     for place, (column, part) in enumerate(zip(order, parts, strict=True)):
         told = [_numbers(target[:, one]) for one in order[:place]]
         seen = _beside(rows, np.column_stack(told)) if place else rows
         yield Part(f"target {column}", part, model.estimator, seen, target[:, column], weight_for(part, sample_weight))
         if "classes_" in vars(model) and not np.array_equal(model.classes_[column], part.classes_):
-            refuse(model, "has other labels than its parts")
+            refuse_changed(model, "has other labels than its parts")
 
 
 def _numbers(labels: Any) -> Any:

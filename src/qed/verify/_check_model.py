@@ -14,7 +14,7 @@ import functools
 import inspect
 import sys
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from qed.verify._claims import require_claims
 from qed.verify._declared import declares
 from qed.verify._families import entry_named
 from qed.verify._part import Stated, certificate_of, require_template
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import OtherData, require_columns
 from qed.verify._verdict import Verdict
 
@@ -73,7 +74,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
     _require_columns(model, X)
     if reason:
         if model.__dict__.get("certificate_") != Uncertified(reason):
-            _refuse(model, f"carries a certificate, and its class claims nothing ({reason})")
+            refuse_changed(model, f"carries a certificate, and its class claims nothing ({reason})")
         if not as_part:
             raise CertificateError(f"{type(model).__name__} claims nothing that could be verified: {reason}.")
         return Verdict(f"nothing is claimed: {reason}.", 0.0, 0.0, 0.0, 0.0, "", claims_nothing=True)
@@ -90,7 +91,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
     else:
         verdict = _check_parts(model, entry, certificate, X, y, sample_weight)
     if not (np.isfinite(verdict.distance) and np.isfinite(verdict.rounding)):
-        _refuse(model, "could not be compared with its optimum: a number in it is not finite")
+        refuse_changed(model, "could not be compared with its optimum: a number in it is not finite")
     return verdict
 
 
@@ -110,10 +111,12 @@ def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: 
             names.append(part.name)
             own = certificate_of(part.model)
             if type(listed.get(part.name)) is not type(own) or listed[part.name] != own:
-                _refuse(model, f"states another certificate for {part.name!r} than the part itself")
+                refuse_changed(model, f"states another certificate for {part.name!r} than the part itself")
         found.append((part.name, check_model(part.model, part.X, part.y, part.weight, as_part=True)))
     if names != list(listed):
-        _refuse(model, f"states certificates of the parts {list(listed)!r:.200}, and has the parts {names!r:.200}")
+        refuse_changed(
+            model, f"states certificates of the parts {list(listed)!r:.200}, and has the parts {names!r:.200}"
+        )
     claims = [verdict for _, verdict in found if not verdict.claims_nothing]
     if not claims:
         words = f"nothing is claimed of any part ({', '.join(name for name, _ in found)})."
@@ -132,12 +135,6 @@ def _as_weights(sample_weight: Any, X: Any, y: Any) -> Any:
     return _targets.weights(sample_weight, len(_targets.as_target(sample_weight, "sample_weight")))
 
 
-def _refuse(model: Any, what: str) -> NoReturn:
-    raise CertificateError(
-        f"This {type(model).__name__} {what}. It was changed after the fit. Fit again, or load the model from its file."
-    )
-
-
 # -- what a model holds ----------------------------------------------------------------------------------------
 
 
@@ -147,7 +144,7 @@ def _require_state(model: Any) -> None:
     try:
         check_state(model, deep=False)  # parts are looked at one by one
     except ModelFileError as error:
-        _refuse(model, f"is not what its class declares ({error})")
+        refuse_changed(model, f"is not what its class declares ({error})")
     model._validate_params()  # noqa: SLF001
 
 
@@ -204,9 +201,9 @@ def _require_labels(model: Any, X: Any, y: Any) -> None:
             f"{cls.__name__} knows {len(stored)} columns of labels, and y is one. Pass the labels of the fit."
         )
     if not isinstance(stored, np.ndarray) or stored.ndim != 1 or stored.dtype.kind in "cmMV":
-        _refuse(model, "has labels that are no list of labels")
+        refuse_changed(model, "has labels that are no list of labels")
     if stored.dtype.kind == "O" and labels.dtype.kind in "biuf":
-        _refuse(model, "has labels that are objects, and these are numbers")
+        refuse_changed(model, "has labels that are objects, and these are numbers")
     known, found = stored.tolist(), labels.tolist()
     if "unlabeled" in cls._fields and model.unlabeled is not None:  # what stands for a label that nobody knows
         found = [label for label in found if label != model.unlabeled]
@@ -258,19 +255,21 @@ def _require_kind(model: Any, certificate: Any, entry: Entry) -> None:
     ):
         return
     carried = [kind.__name__ for kind in entry.checks] + (["CompositeCertificate"] if entry.parts is not None else [])
-    _refuse(model, f"carries {type(certificate).__name__} as its certificate, and a fit carries {' or '.join(carried)}")
+    refuse_changed(
+        model, f"carries {type(certificate).__name__} as its certificate, and a fit carries {' or '.join(carried)}"
+    )
 
 
 def _require_sound(model: Any, certificate: Any) -> None:
     """Hold a certificate, and every record in it, against its own declaration."""
     if isinstance(certificate, CompositeCertificate):
         if type(certificate.parts) is not dict or not all(type(name) is str for name in certificate.parts):
-            _refuse(model, "carries a certificate whose parts have no names")
+            refuse_changed(model, "carries a certificate whose parts have no names")
     elif is_dataclass(certificate) and is_record(certificate):
         for field in fields(certificate):
             value = getattr(certificate, field.name)
             if not conforms(value, field_hints(type(certificate))[field.name]):
-                _refuse(model, f"carries a certificate whose {field.name} is {type(value).__name__}")
+                refuse_changed(model, f"carries a certificate whose {field.name} is {type(value).__name__}")
             if is_record(value):
                 _require_sound(model, value)
     own = getattr(certificate, "check", None)
@@ -278,12 +277,12 @@ def _require_sound(model: Any, certificate: Any) -> None:
         try:
             own()
         except (ValueError, TypeError) as error:
-            _refuse(model, f"carries a certificate that makes no sense ({error})")
+            refuse_changed(model, f"carries a certificate that makes no sense ({error})")
     if isinstance(certificate, GapCertificate) and not np.isfinite(certificate.gap):
-        _refuse(model, f"states a gap of {certificate.gap}, which claims nothing")
+        refuse_changed(model, f"states a gap of {certificate.gap}, which claims nothing")
     # blocks of thousands of rows are summed at once, and a stream may bring rows one by one: no fit states more than this
     if isinstance(certificate, ExactCertificate) and not certificate.rounding <= 2.0**-34 + 2.0**-38 * certificate.rows:
-        _refuse(
+        refuse_changed(
             model,
             f"states a rounding of {certificate.rounding:.3g}, and sums of {certificate.rows} rows round by far less",
         )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.certificates import LeastSquaresCertificate, MistakeBoundCertificate
-from qed.core import CertificateError
+from qed.verify._refusals import refuse_changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,8 @@ WORDS: dict[str, Callable[[Any, int, int], str]] = {
 # How files from before said the same.
 EARLIER = {"hyperplanes drawn": "planes drawn", "any threshold": "any cut"}
 
+_SUBJECT = "The certificate of this"
+
 
 def require_claims(model: Any, certificate: Any) -> None:
     """Refuse a certificate whose words, tolerance or counts are not those of the model, or that holds a number without meaning."""
@@ -65,13 +67,19 @@ def require_claims(model: Any, certificate: Any) -> None:
     if hasattr(certificate, "tol") and asked is not None and type(model).__name__ != "PowerTransformer":
         stated = certificate.tol
         if stated != asked:
-            _refuse(model, f"speaks of a tolerance of {stated!s:.40}, and {asked!s:.40} was asked for")
+            refuse_changed(model, f"speaks of a tolerance of {stated!s:.40}, and {asked!s:.40} was asked for", _SUBJECT)
     if isinstance(certificate, LeastSquaresCertificate) and certificate.rank != model.rank_:
-        _refuse(model, f"states a rank of {certificate.rank!s:.40}, and the model one of {model.rank_!s:.40}")
+        refuse_changed(
+            model, f"states a rank of {certificate.rank!s:.40}, and the model one of {model.rank_!s:.40}", _SUBJECT
+        )
     if isinstance(certificate, MistakeBoundCertificate) and "memory_" in type(model)._results:  # noqa: SLF001
         counted = model.memory_.rows, model.memory_.mistakes
         if (certificate.rounds, certificate.mistakes) != counted:
-            _refuse(model, f"counts other mistakes or rounds than the fit, which made {counted[1]} in {counted[0]}")
+            refuse_changed(
+                model,
+                f"counts other mistakes or rounds than the fit, which made {counted[1]} in {counted[0]}",
+                _SUBJECT,
+            )
     about = WORDS.get(type(model).__name__)
     if about is not None and hasattr(certificate, "what"):
         words = about(model, len(vars(model).get("classes_", ())), vars(model).get("n_features_in_", 0))
@@ -79,7 +87,7 @@ def require_claims(model: Any, certificate: Any) -> None:
         for now, before in EARLIER.items():
             earlier = earlier.replace(now, before)
         if certificate.what not in (words, earlier):
-            _refuse(model, f"claims {certificate.what!r:.80}, and its class claims {words!r}")
+            refuse_changed(model, f"claims {certificate.what!r:.80}, and its class claims {words!r}", _SUBJECT)
 
 
 def _require_finite(model: Any, record: Any) -> None:
@@ -90,7 +98,7 @@ def _require_finite(model: Any, record: Any) -> None:
         elif field.name not in MAY_BE_INFINITE and isinstance(value, float | np.ndarray):
             numbers = np.asarray(value)
             if numbers.dtype.kind == "f" and not np.isfinite(numbers).all() and not _is_open(record, field.name):
-                _refuse(model, f"holds {field.name} = {value!s:.60}, which is no number")
+                refuse_changed(model, f"holds {field.name} = {value!s:.60}, which is no number", _SUBJECT)
 
 
 def _is_open(record: Any, name: str) -> bool:
@@ -100,10 +108,3 @@ def _is_open(record: Any, name: str) -> bool:
         ("BracketCertificate", "high"),
         ("MistakeBoundCertificate", "bound"),
     }
-
-
-def _refuse(model: Any, words: str) -> NoReturn:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} {words}. It was changed after the fit. Fit again, or load the model from"
-        " its file."
-    )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._validation import is_source
-from qed.verify._by_class import BELIEVED, refuse, require_near
+from qed.verify._by_class import BELIEVED, Estimate, require_near
 from qed.verify._declared import declares
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read_data, require_columns
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ Array = np.ndarray[Any, Any]
 BLOCK = 4096
 
 
-def check_counts(
-    model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any
-) -> tuple[float, float, float]:
+def check_counts(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Check counts, priors, smoothed shares and the likelihood."""
     parts = list(_parts(model, X, y, sample_weight))
     rows = sum(int(np.count_nonzero(s)) for _, _, s in parts)
@@ -37,7 +36,7 @@ def check_counts(
     prior = _require_prior(model, weight, near)
     counts = _categories if declares(model, "category_count_") else _sums
     likelihood, off = counts(model, parts, weight, prior, near)
-    return likelihood, off, own
+    return Estimate(likelihood, off, own)
 
 
 def _parts(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Array, Array]]:

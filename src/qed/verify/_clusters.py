@@ -12,8 +12,9 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.core._validation import is_source
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read, read_data
-from qed.verify._same_data import Seen, look, require_same_data
+from qed.verify._same_data import ColumnSummary, require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Array = np.ndarray[Any, Any]
 def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, None, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     centres = np.asarray(model.cluster_centers_, dtype=np.float64)
     is_whole = certificate.outcome in ("solved", "max_iter")
@@ -62,10 +63,7 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
 
 def _require(model: Any, words: str, found: float, allowed: float) -> None:
     if not found <= allowed:
-        raise CertificateError(
-            f"The certificate of this {type(model).__name__} is false: {words} (off by {found:.3g}, {allowed:.2g} is within"
-            " rounding). The model or the certificate was changed after the fit. Fit again."
-        )
+        refuse(model, f"{words} (off by {found:.3g}, {allowed:.2g} is within rounding)")
 
 
 def _distances(x: Array, centres: Array) -> Array:
@@ -91,7 +89,9 @@ def _measured(rows: Rows, centres: Array, tree: _Tree | None) -> tuple[float, fl
     return float(inertia), float(np.sqrt(np.sum(off)))
 
 
-def _require_labels(model: Any, X: Any, sample_weight: Any, centres: Array, seen: Seen, tree: _Tree | None) -> None:
+def _require_labels(
+    model: Any, X: Any, sample_weight: Any, centres: Array, seen: ColumnSummary, tree: _Tree | None
+) -> None:
     """Refuse labels that name another centre than the nearest, ties aside."""
     labels = np.asarray(vars(model).get("labels_", ()))
     reach = float(np.max(np.abs(seen.mean), initial=0.0)) + float(np.sqrt(np.sum(seen.spread)))
@@ -199,7 +199,7 @@ class _Tree:
         return worst
 
 
-def _least(rows: Rows, seen: Seen, k: int) -> tuple[float, float]:
+def _least(rows: Rows, seen: ColumnSummary, k: int) -> tuple[float, float]:
     """Return what the best k - 1 directions leave out, and a bound on its rounding."""
     total, side = float(np.sum(seen.spread)), min(seen.rows, rows.p)
     if side > MAX_GRAM_SIDE or k - 1 >= side:

@@ -12,7 +12,8 @@ from qed.core._records import public_name
 from qed.core._targets import as_target
 from qed.verify._blocks import rows_of
 from qed.verify._declared import declares
-from qed.verify._part import Part, certificate_of, refuse, require_names, same_parameters
+from qed.verify._part import Part, certificate_of, require_names, same_parameters
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import OtherData, read_data
 
 if TYPE_CHECKING:
@@ -66,20 +67,20 @@ def output_code(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part
         sides = stored.ndim == 2 and all({-1, 1} == set(column) for column in stored.T.tolist())
         wide = stored.shape == (k, max(1, int(k * model.code_size)))
         if not sides or not wide or len(np.unique(stored, axis=0)) != k:
-            refuse(model, "has a code matrix that no draw gives")
+            refuse_changed(model, "has a code matrix that no draw gives")
     yield from _coded(model, book, X, y, sample_weight)
 
 
 def _require_book(model: Any, book: Array) -> None:
     stored = np.asarray(model.code_book_)
     if stored.dtype != np.int8 or not np.array_equal(stored, book):
-        refuse(model, "has another code matrix than its parameters and classes give")
+        refuse_changed(model, "has another code matrix than its parameters and classes give")
 
 
 def _coded_parts(model: Any, count: int) -> list[Any]:
     parts = vars(model)["estimators_"]
     if not isinstance(parts, list | tuple) or len(parts) != count:
-        refuse(model, f"does not hold {count} classifiers of two classes")
+        refuse_changed(model, f"does not hold {count} classifiers of two classes")
     return list(parts)
 
 
@@ -107,15 +108,15 @@ def ridge_classifier(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator
     """Yield the least-squares fit inside a classifier, with the signs of its labels."""
     part: Any = vars(model)["ridge_"]
     if public_name(type(part)) != "qed.linear_model.Ridge":
-        refuse(model, "holds no least-squares fit")
+        refuse_changed(model, "holds no least-squares fit")
     alpha = model.alpha_ if declares(model, "alpha_") else model.alpha
     same = np.array_equal(np.atleast_2d(part.coef_), model.coef_) and model.intercept_.shape == model.coef_.shape[:1]
     same = same and bool(np.all(np.asarray(part.intercept_) == model.intercept_))
     same = same and same_parameters(float(part.alpha), float(alpha)) and part.fit_intercept is model.fit_intercept
     if not same or part.prior is not None:
-        refuse(model, "has coefficients or parameters that are not those of the fit inside")
+        refuse_changed(model, "has coefficients or parameters that are not those of the fit inside")
     if declares(model, "alphas") and alpha not in np.atleast_1d(np.asarray(model.alphas, dtype=np.float64)):
-        refuse(model, f"has chosen the strength {alpha:g}, which was not offered")
+        refuse_changed(model, f"has chosen the strength {alpha:g}, which was not offered")
     data = read_data(model, X, y, sample_weight)
     labels = np.asarray(data.classes)[data.y.astype(np.intp)]
     positive = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
@@ -129,7 +130,7 @@ def each_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
     classes, names = model.classes_.tolist(), [str(label) for label in model.classes_]
     k = len(classes)
     if k < 3 or model.coef_.shape[:1] != (k,) or model.intercept_.shape != (k,):
-        refuse(model, f"does not have coefficients for each of its {k} classes")
+        refuse_changed(model, f"does not have coefficients for each of its {k} classes")
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
     factor = _class_factors(model, labels, weight)
     claims = certificate_of(model).parts

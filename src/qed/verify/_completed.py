@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._factors import refuse
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, _cut, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     both = np.hstack([np.where(there, table, 0.0), there])
     require_same_data(
         certificate.fingerprint,
-        look(Rows(partial(_cut, both, None, None, EXTENDED), both.shape[1], 0, EXTENDED)),
+        summarize_columns(Rows(partial(_cut, both, None, None, EXTENDED), both.shape[1], 0, EXTENDED)),
         both.shape[1],
     )
     n, p = table.shape

@@ -6,15 +6,16 @@ verified with weights that follow from the errors of the copies before it, each 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError, clone
+from qed.core import clone
 from qed.verify._answers import agreed
 from qed.verify._answers._composites import member_shares
 from qed.verify._forests import ends_of_interval
 from qed.verify._part import Part
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import read_data
 from qed.verify._seeds import columns_of_part, mixed, numbers_of, rows_with_replacement
 
@@ -37,7 +38,7 @@ def adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     parts, k = vars(model)["estimators_"], len(model.classes_) if is_class else 0
     errors, weights = np.asarray(model.estimator_errors_), np.asarray(model.estimator_weights_)
     if not (1 <= len(parts) <= model.n_estimators) or errors.shape != (len(parts),) or weights.shape != (len(parts),):
-        _refuse(
+        refuse_changed(
             model,
             f"holds {len(parts)} copies, and should hold an error and a weight for each, {model.n_estimators} at most",
         )
@@ -59,9 +60,9 @@ def adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
         if not (
             abs(error - errors[number]) <= RELATIVE and abs(weight - weights[number]) <= 1e-7 * max(1.0, abs(weight))
         ):
-            _refuse(model, f"states another error or weight of round {number} than its rows give")
+            refuse_changed(model, f"states another error or weight of round {number} than its rows give")
         if number + 1 < len(parts) and (error <= 0 or not share.sum() > 0):
-            _refuse(model, f"goes on after round {number}, which was the last")
+            refuse_changed(model, f"goes on after round {number}, which was the last")
         share = share / share.sum() if share.sum() > 0 else share
     if is_class:
         _check_bound(model, s, votes, target, k)
@@ -72,7 +73,7 @@ def _samme(model: Any, share: Array, wrong: Array, k: int) -> tuple[float, float
     if error <= 0:
         return 0.0, 1.0, share
     if error >= 1 - 1 / max(k, 1):
-        _refuse(model, "holds a copy that is no better than chance")
+        refuse_changed(model, "holds a copy that is no better than chance")
     weight = float(model.learning_rate) * float(np.log1p(-error) - np.log(error) + np.log(k - 1))
     new = share.copy()
     new[wrong] *= np.exp(weight)
@@ -102,16 +103,16 @@ def _check_bound(model: Any, s: Array, votes: Array, target: Array, k: int) -> N
     wrong = votes.argmax(axis=1) != target
     error, slack = float(s @ wrong / s.sum()), float(s @ tied / s.sum()) + RELATIVE
     if not abs(error - model.training_error_) <= slack:
-        _refuse(model, f"states a training error of {model.training_error_:.6g}, and it is {error:.6g}")
+        refuse_changed(model, f"states a training error of {model.training_error_:.6g}, and it is {error:.6g}")
     bound = 1.0
     if k == 2:
         e, w = np.asarray(model.estimator_errors_), np.asarray(model.estimator_weights_)
         bound = min(1.0, float(np.exp(np.sum(np.log((1 - e) * np.exp(-w / 2) + e * np.exp(w / 2))))))
     if not abs(bound - model.error_bound_) <= 1e-7 * max(bound, 1e-9):
-        _refuse(model, f"states a bound of {model.error_bound_:.6g}, and it is {bound:.6g}")
+        refuse_changed(model, f"states a bound of {model.error_bound_:.6g}, and it is {bound:.6g}")
     # weights below the smallest share are lifted to it, which the product does not know
     if not error <= bound + slack + len(s) * len(model.estimators_) * np.finfo(np.float64).eps:
-        _refuse(model, f"has a training error of {error:.6g}, above its bound {bound:.6g}")
+        refuse_changed(model, f"has a training error of {error:.6g}, above its bound {bound:.6g}")
 
 
 def bagging(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
@@ -124,14 +125,14 @@ def bagging(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     draws = _draws(model, n, weight)
     parts, columns = vars(model)["estimators_"], np.asarray(model.estimators_features_)
     if not 1 <= len(parts) <= model.n_estimators or len(columns) != len(parts):
-        _refuse(model, f"holds {len(parts)} copies, and {model.n_estimators} were asked for")
+        refuse_changed(model, f"holds {len(parts)} copies, and {model.n_estimators} were asked for")
     width = len(model.classes_) if is_class else 1
     sums, judged = np.zeros((n, width)), np.zeros(n)
     for number, part in enumerate(parts):
         times = _drawn(model, n, draws, weight, number)
         wanted = _columns(model, p, number)
         if not np.array_equal(columns[number], wanted):
-            _refuse(model, f"states other columns of copy {number} than its seed draws")
+            refuse_changed(model, f"states other columns of copy {number} than its seed draws")
         own = np.repeat(np.arange(n), times)
         yield Part(f"copy {number}", part, _template(model, number), rows[own][:, wanted], target[own])
         out = np.flatnonzero(times == 0)
@@ -155,7 +156,7 @@ def _check_out_of_bag(
         or not np.isnan(stored[judged == 0]).all()
         or not (np.abs(stored[judged > 0] - said) <= size).all()
     ):
-        _refuse(model, "states other predictions of rows out of the samples than its copies give")
+        refuse_changed(model, "states other predictions of rows out of the samples than its copies give")
     means = sums[seen] / judged[seen, None]
     if is_class:
         off, most = (means.argmax(axis=1) != target[seen]).astype(np.float64), 1.0
@@ -173,9 +174,9 @@ def _check_out_of_bag(
     near = 1e-7 * max(error, high, 1e-300)
     given = np.asarray(model.oob_interval_)
     if not (abs(model.oob_error_ - error) <= near and abs(model.oob_score_ - score) <= 1e-7 * max(1.0, abs(score))):
-        _refuse(model, f"states an out-of-bag error of {model.oob_error_:.6g}, and it is {error:.6g}")
+        refuse_changed(model, f"states an out-of-bag error of {model.oob_error_:.6g}, and it is {error:.6g}")
     if not (abs(given[0] - low) <= near and abs(given[1] - high) <= near):
-        _refuse(model, f"states an interval other than {low:.6g} to {high:.6g}")
+        refuse_changed(model, f"states an interval other than {low:.6g} to {high:.6g}")
 
 
 def _said(part: Any, rows: Any, width: int, *, is_class: bool) -> Array:
@@ -230,10 +231,3 @@ def _template(model: Any, number: int) -> Any:
         for at in range(len(names))
     ]
     return made.set_params(**dict(zip(names, bits, strict=True))) if names else made
-
-
-def _refuse(model: Any, what: str) -> NoReturn:
-    raise CertificateError(
-        f"This {type(model).__name__} {what}. It was changed after the fit, or the data are others. Fit again, or load the model"
-        " from its file."
-    )

@@ -6,12 +6,13 @@ losses of all of them are computed again, without the sorts and running sums of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError, _targets
+from qed.core import _targets
 from qed.verify._quantiles import quantiles, rounding_of_halves
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read_data
 from qed.verify._verdict import Verdict
 
@@ -29,15 +30,10 @@ def _read(model: Any, certificate: ExactCertificate, y: Any, sample_weight: Any)
     target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
     n = len(target)
     if n != certificate.rows:
-        _refuse(model, f"it learnt from {certificate.rows} rows, and these are {n}")
+        refuse(model, f"it learnt from {certificate.rows} rows, and these are {n}")
     weight = _targets.weights(sample_weight, n)
     s = np.ones(n, EXTENDED) if weight is None else weight.astype(EXTENDED)
     return target, s, (n + 16) * 2.0**-52
-
-
-def _refuse(model: Any, what: str) -> NoReturn:
-    msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)
 
 
 def _rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Array:
@@ -50,14 +46,14 @@ def check_shares(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
     target, s, near = _read(model, certificate, y, sample_weight)
     labels, prior, counts = model.classes_.tolist(), np.asarray(model.class_prior_), np.asarray(model.class_count_)
     if type(model.n_classes_) is not int or model.n_classes_ != len(labels):
-        _refuse(model, f"it has {len(labels)} labels, and says {model.n_classes_!r:.40}")
+        refuse(model, f"it has {len(labels)} labels, and says {model.n_classes_!r:.40}")
     if prior.shape != (len(labels),) or counts.shape != prior.shape:
-        _refuse(model, "it does not store one share and one count for each label")
+        refuse(model, "it does not store one share and one count for each label")
     total, off = s.sum(), 0.0
     for label, share, count in zip(labels, prior, counts, strict=True):
         own = s[target == label].sum()
         if not (abs(own / total - share) <= near and abs(own - count) <= near * total):
-            _refuse(
+            refuse(
                 model, f"label {label!r} has a share of {float(own / total):.12g}, and {float(share):.12g} is stored"
             )
         off = max(off, float(abs(own / total - share)))
@@ -70,12 +66,12 @@ def check_constant(model: Any, certificate: ExactCertificate, X: Any, y: Any, sa
     Y = target.astype(EXTENDED).reshape(len(target), -1)
     stored = np.asarray(model.constant_)
     if stored.shape != (1, Y.shape[1]) or type(model.n_outputs_) is not int or model.n_outputs_ != Y.shape[1]:
-        _refuse(model, f"there are {Y.shape[1]} targets")
+        refuse(model, f"there are {Y.shape[1]} targets")
     off = 0.0
     if model.strategy == "constant":
         given = np.broadcast_to(np.asarray(model.constant, dtype=np.float64).reshape(-1), (Y.shape[1],))
         if not np.array_equal(given, stored[0]):
-            _refuse(model, f"the constant asked for is {given}, and {stored[0]} is stored")
+            refuse(model, f"the constant asked for is {given}, and {stored[0]} is stored")
     else:
         level = {"mean": None, "median": 0.5}.get(model.strategy, model.quantile)
         off = max(
@@ -91,12 +87,12 @@ def _off_constant(model: Any, stored: Any, values: Array, s: Array, level: float
         mean = s @ values / total
         off = float(abs(mean - stored))
         if not off <= 4 * near * (s @ np.abs(values) / total):
-            _refuse(model, f"the mean of the target is {float(mean):.12g}, and {float(stored):.12g} is stored")
+            refuse(model, f"the mean of the target is {float(mean):.12g}, and {float(stored):.12g} is stored")
         return off
     values, s = values[s > 0], s[s > 0]
     found = quantiles(values, s, level, rounding_of_halves(len(values)))
     if not np.min(np.abs(found - stored)) <= 4 * near * np.abs(values).max():
-        _refuse(
+        refuse(
             model, f"the quantile {level} of the target is {float(found[0]):.12g}, and {float(stored):.12g} is stored"
         )
     return 0.0
@@ -115,13 +111,13 @@ def check_threshold(model: Any, certificate: ExactCertificate, X: Any, y: Any, s
     sides = np.asarray(model.sides_)
     fits = sides.shape == (2,) and sides.dtype.kind in "iu" and bool(((sides >= 0) & (sides < len(labels))).all())
     if not fits or type(model.column_) is not int or not 0 <= model.column_ < rows.shape[1]:
-        _refuse(model, "it cuts a column, or names a label, that there is not")
+        refuse(model, "it cuts a column, or names a label, that there is not")
     column, cut = rows[:, model.column_], model.threshold_
     _require_middle(model, column, cut, sides)
     told = labels[np.where(column <= cut, *sides)]
     mistakes = s[told != target].sum()
     if not abs(mistakes - model.mistakes_) <= slack:
-        _refuse(
+        refuse(
             model,
             f"its threshold makes mistakes of weight {float(mistakes):.12g}, and {model.mistakes_:.12g} is stored",
         )
@@ -133,7 +129,7 @@ def check_threshold(model: Any, certificate: ExactCertificate, X: Any, y: Any, s
             right = max(part[low].sum() for part in own) + max(part[~low].sum() for part in own)
             fewest = min(fewest, total - right)
     if not mistakes <= fewest + slack:
-        _refuse(
+        refuse(
             model,
             f"another threshold makes mistakes of weight {float(fewest):.12g}, and its own {float(mistakes):.12g}",
         )
@@ -150,16 +146,16 @@ def check_threshold(model: Any, certificate: ExactCertificate, X: Any, y: Any, s
 def _require_middle(model: Any, column: Array, cut: Any, sides: Array) -> None:
     """Refuse a threshold that does not lie in the middle between two values of its column, or beyond all of them."""
     if not isinstance(cut, float) or np.isnan(cut):
-        _refuse(model, "its threshold is no number")
+        refuse(model, "its threshold is no number")
     below, above = column[column <= cut], column[column > cut]
     if not len(above) or not len(below):
         if not (np.isposinf(cut) and sides[0] == sides[1]):
-            _refuse(model, "its threshold has all rows on one side")
+            refuse(model, "its threshold has all rows on one side")
         return
     low, high = below.max(), above.min()
     middle = low / 2 + high / 2
     if cut != (middle if low <= middle < high else low):
-        _refuse(model, f"its threshold is {cut:.12g}, and {middle:.12g} lies between two values of its column")
+        refuse(model, f"its threshold is {cut:.12g}, and {middle:.12g} lies between two values of its column")
 
 
 def check_table(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -179,23 +175,23 @@ def check_table(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
         or codes.dtype.kind not in "iu"
         or not np.all((codes >= 0) & (codes < len(totals)))
     ):
-        _refuse(model, "it does not store one label for each row")
+        refuse(model, "it does not store one label for each row")
     stored = dict(zip(map(tuple, table.tolist()), model.classes_[codes].tolist(), strict=True))
     if stored.keys() != seen.keys() or len(table) != len(seen):
-        _refuse(model, f"{len(seen)} different rows occur, and {len(table)} are stored")
+        refuse(model, f"{len(seen)} different rows occur, and {len(table)} are stored")
     mistakes = sum(sum(votes.values()) - votes.get(stored[row], 0) for row, votes in seen.items())
     fewest = sum(sum(votes.values()) - max(votes.values()) for votes in seen.values())
     if not (mistakes <= fewest + slack and abs(mistakes - model.mistakes_) <= slack):
-        _refuse(
+        refuse(
             model, f"its table makes mistakes of weight {float(mistakes):.12g}, and {float(fewest):.12g} are possible"
         )
     for row, votes in seen.items():  # of labels that are equally frequent in a row the first
         best = min(label for label, often in votes.items() if often >= max(votes.values()) - slack)
         if votes.get(stored[row], 0) >= max(votes.values()) - slack and stored[row] < best:
-            _refuse(model, "of labels that are equally frequent in a row it does not store the first")
+            refuse(model, "of labels that are equally frequent in a row it does not store the first")
     default = model.default_
     if type(default) is not int or not 0 <= default < len(totals):
-        _refuse(model, "its default is no label")
+        refuse(model, "its default is no label")
     label = model.classes_[default].item() if hasattr(model.classes_[default], "item") else model.classes_[default]
     right = label == model.default if model.default is not None else totals[label] >= max(totals.values()) - slack
     if (
@@ -203,7 +199,7 @@ def check_table(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
     ):  # counts are exact: of equally frequent labels the first
         right = all(totals[other] < totals[label] for other in model.classes_[:default].tolist())
     if not right:
-        _refuse(model, f"its default is {label!r}, which is neither asked for nor the most frequent label")
+        refuse(model, f"its default is {label!r}, which is neither asked for nor the most frequent label")
     off = float(max(mistakes - fewest, 0))
     return Verdict(certificate.statement, float(mistakes), off, float(slack), certificate.rounding, MISTAKES)
 
@@ -215,10 +211,10 @@ def check_drawn(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
     signs = np.where(target == model.classes_[1], 1, -1)
     slack = near * s.sum()
     if len(model.classes_) != 2:
-        _refuse(model, f"it has {len(model.classes_)} labels, and tells two apart")
+        refuse(model, f"it has {len(model.classes_)} labels, and tells two apart")
     wrongs = np.asarray(model.wrongs_)
     if wrongs.shape != (model.n_draws,) or type(model.draw_) is not int or not 0 <= model.draw_ < model.n_draws:
-        _refuse(model, "it does not store the mistakes of each draw")
+        refuse(model, "it does not store the mistakes of each draw")
     stream = np.random.default_rng(model.seed_)
     fewest, own = s.sum(), s.sum()
     for draw in range(model.n_draws):
@@ -229,17 +225,17 @@ def check_drawn(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
         uncertain = np.abs(scores) <= 2.0**-50 * (np.abs(rows) @ np.abs(plane[:-1]) + abs(plane[-1]))
         least, most = s[(scores <= 0) & ~uncertain].sum(), s[(scores <= 0) | uncertain].sum()
         if not least - slack <= wrongs[draw] <= most + slack:
-            _refuse(
+            refuse(
                 model, f"draw {draw} makes mistakes of weight {float(least):.12g}, and {wrongs[draw]:.12g} is stored"
             )
         fewest = min(fewest, least)
         if draw == model.draw_:
             own = most
             if not (np.array_equal(plane[None, :-1], model.coef_) and np.array_equal(plane[-1:], model.intercept_)):
-                _refuse(model, f"its hyperplane is not draw {draw} of its seed")
+                refuse(model, f"its hyperplane is not draw {draw} of its seed")
     best = wrongs.min()
     if not (wrongs[model.draw_] <= best and model.mistakes_ == wrongs[model.draw_]):
-        _refuse(model, f"a draw makes mistakes of weight {float(best):.12g}, and {model.mistakes_:.12g} is stored")
+        refuse(model, f"a draw makes mistakes of weight {float(best):.12g}, and {model.mistakes_:.12g} is stored")
     return Verdict(
         certificate.statement,
         float(own),

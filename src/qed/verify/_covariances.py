@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._declared import declares
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -18,15 +18,9 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"{type(model).__name__} is not what these data give: {words}. The model was changed, or the data are others. Fit again."
-    )
-
-
 def _moments(rows: Rows, *, centered: bool) -> tuple[int, Any, Array, Array]:
     """Return count, weight, location and covariance of the rows."""
-    seen = look(rows)
+    seen = summarize_columns(rows)
     location = np.zeros(rows.p, EXTENDED) if centered else seen.mean[: rows.p]
     total = np.zeros((rows.p, rows.p), EXTENDED)
     for block in rows.blocks():
@@ -37,7 +31,7 @@ def _moments(rows: Rows, *, centered: bool) -> tuple[int, Any, Array, Array]:
 
 def _near(model: Any, what: str, stored: Any, true: Array, slack: Array) -> None:
     if stored is None or stored.shape != true.shape or not np.all(np.abs(stored - true) <= slack):
-        _refuse(model, f"{what} is another")
+        refuse(model, f"{what} is another")
 
 
 def _require_location(model: Any, location: Array, covariance: Array) -> None:
@@ -49,21 +43,21 @@ def _require_inverse(model: Any, precision: Any, covariance: Array, *, is_stored
     """Hold a stored inverse against the covariance: C P C = C and P C P = P, and both are symmetric."""
     if not is_stored:
         if precision is not None:
-            _refuse(model, "it stores an inverse, and none was asked for")
+            refuse(model, "it stores an inverse, and none was asked for")
         return
     C, p = covariance.astype(np.float64), len(covariance)
     if precision is None or precision.shape != C.shape or not np.allclose(precision, precision.T, rtol=1e-8, atol=0):
-        _refuse(model, "its precision is no symmetric matrix of its size")
+        refuse(model, "its precision is no symmetric matrix of its size")
     condition = float(np.linalg.norm(C, 2)) * float(np.linalg.norm(precision, 2))
     near = min(64 * p * DOUBLE * max(condition, 1.0), 1e-4) + 1e-9
     size = np.sqrt(np.outer(np.maximum(np.diagonal(C), 0), np.maximum(np.diagonal(C), 0)))
     back = C @ precision @ C
     if not np.all(np.abs(back - C) <= near * size + near * np.abs(C).max() * 1e-6):
-        _refuse(model, "its precision is not the inverse of its covariance")
+        refuse(model, "its precision is not the inverse of its covariance")
     heights = np.sqrt(np.maximum(np.diagonal(precision), 0))
     again = precision @ C @ precision
     if not np.all(np.abs(again - precision) <= (near + 1e-6) * np.outer(heights, heights) + 1e-300):
-        _refuse(model, "its precision is not the inverse of its covariance")
+        refuse(model, "its precision is not the inverse of its covariance")
 
 
 def check_empirical(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
@@ -71,7 +65,7 @@ def check_empirical(model: Any, certificate: ExactCertificate, X: Any, y: Any, s
     rows = read(model, X, None, sample_weight)
     count, weight, location, covariance = _moments(rows, centered=model.assume_centered)
     if certificate.rows != count or certificate.what != "Location and covariance":
-        _refuse(model, f"it learnt from {certificate.rows} rows of positive weight, and these are {count}")
+        refuse(model, f"it learnt from {certificate.rows} rows of positive weight, and these are {count}")
     name, p = type(model).__name__, rows.p
     amount = EXTENDED(0)
     if name == "ShrunkCovariance":
@@ -79,7 +73,7 @@ def check_empirical(model: Any, certificate: ExactCertificate, X: Any, y: Any, s
     if name in ("LedoitWolf", "OAS"):
         amount = _ledoit_wolf(rows, location, covariance, weight) if name == "LedoitWolf" else _oas(covariance, weight)
         if not abs(model.shrinkage_ - amount) <= 1e-8:
-            _refuse(model, f"it shrinks by {model.shrinkage_:.10g}, and these rows ask for {float(amount):.10g}")
+            refuse(model, f"it shrinks by {model.shrinkage_:.10g}, and these rows ask for {float(amount):.10g}")
         amount = EXTENDED(model.shrinkage_)
     true = (1 - amount) * covariance + amount * np.trace(covariance) / p * np.eye(p)
     size = np.sqrt(np.maximum(np.diagonal(covariance), 0))
@@ -128,7 +122,7 @@ def _require_best_strength(model: Any) -> None:
     best = alphas[int(np.argmax(np.stack(scores, axis=1).mean(axis=1)))]
     asked = [] if isinstance(model.alphas, int) else np.asarray(model.alphas, dtype=np.float64).tolist()
     if model.alpha_ != best or (asked and not set(alphas.tolist()) <= set(asked)):
-        _refuse(model, f"its scores call {best:.6g} the best strength, and {model.alpha_:.6g} is stored")
+        refuse(model, f"its scores call {best:.6g} the best strength, and {model.alpha_:.6g} is stored")
 
 
 def check_graphical_lasso(
@@ -136,7 +130,7 @@ def check_graphical_lasso(
 ) -> Verdict:
     """Check the objective at the stored precision, and bound its distance from the optimum by a dual point."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, _about(look(rows), model), rows.p)
+    require_same_data(certificate.fingerprint, _about(summarize_columns(rows), model), rows.p)
     is_given = getattr(model, "covariance", None) == "precomputed"
     _, _, location, S = _moments(rows, centered=model.assume_centered or is_given)
     if is_given:
@@ -148,11 +142,11 @@ def check_graphical_lasso(
     _require_location(model, location, S)
     T = model.precision_
     if T is None or T.shape != S.shape or not np.array_equal(T, T.T) or not np.isfinite(T).all():
-        _refuse(model, "its precision is no symmetric matrix of its size")
+        refuse(model, "its precision is no symmetric matrix of its size")
     S = S.astype(np.float64)
     lower = _cholesky(T)
     if lower is None:
-        _refuse(model, "its precision is not positive definite")
+        refuse(model, "its precision is not positive definite")
     inverse = np.linalg.inv(lower)
     W = inverse.T @ inverse
     size = np.sqrt(np.diagonal(W))
@@ -173,15 +167,15 @@ def check_graphical_lasso(
         terms += float(unit @ np.abs(other) @ unit)
     rounding = 256 * (rows.p + 8) * DOUBLE * terms
     if not certificate.rounding <= rounding or not certificate.gap >= certificate.rounding:
-        _refuse(model, "its certificate states a rounding that no fit has")
+        refuse(model, "its certificate states a rounding that no fit has")
     null = float(np.log(np.diagonal(S)).sum()) + rows.p - base
     if not abs(certificate.null_objective - max(null, 0.0)) <= 1e-8 * abs(null) + rounding:
-        _refuse(model, f"the objective of the diagonal is {null:.10g}, and {certificate.null_objective:.10g} is stated")
+        refuse(model, f"the objective of the diagonal is {null:.10g}, and {certificate.null_objective:.10g} is stated")
     if not abs(certificate.objective - max(objective, 0.0)) <= 1e-9 * abs(objective) + rounding:
-        _refuse(model, f"its objective is {objective:.10g}, and {certificate.objective:.10g} is stated")
+        refuse(model, f"its objective is {objective:.10g}, and {certificate.objective:.10g} is stated")
     distance = max(objective - dual, 0.0)
     if not distance <= certificate.gap + rounding or not np.isinf(certificate.radius) or certificate.dual is not None:
-        _refuse(model, f"its gap is {distance:.3g}, and {certificate.gap:.3g} is stated")
+        refuse(model, f"its gap is {distance:.3g}, and {certificate.gap:.3g} is stated")
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
 
@@ -215,13 +209,13 @@ def check_robust(model: Any, certificate: StationaryCertificate, X: Any, y: Any,
     from scipy.special import chdtri  # noqa: PLC0415  (SciPy costs a fifth of a second)
 
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, _about(look(rows), model), rows.p)
+    require_same_data(certificate.fingerprint, _about(summarize_columns(rows), model), rows.p)
     table = np.vstack([block.X for block in rows.blocks()]).astype(EXTENDED)
     n, p = table.shape
     h = int(np.ceil(0.5 * (n + p + 1))) if model.support_fraction is None else int(model.support_fraction * n)
     support = model.raw_support_
     if support.shape != (n,) or support.dtype != bool or int(support.sum()) != h:
-        _refuse(model, f"its raw support is not of {h} rows")
+        refuse(model, f"its raw support is not of {h} rows")
     location, covariance = _described(table[support], centered=model.assume_centered)
     far = _distances(table, location, covariance)
     correction = float(np.median(far)) / float(chdtri(p, 0.5))
@@ -233,7 +227,7 @@ def check_robust(model: Any, certificate: StationaryCertificate, X: Any, y: Any,
     kept = model.support_
     is_near = (kept == (near < edge)) | (np.abs(near - edge) <= 1e-6 * edge) if kept.shape == (n,) else np.zeros(1)
     if kept.dtype != bool or (correction > 0 and not np.all(is_near)) or not kept.any():
-        _refuse(model, "its support is not that of the distances")
+        refuse(model, "its support is not that of the distances")
     location, final = _described(table[kept], centered=model.assume_centered)
     size = np.sqrt(np.maximum(np.diagonal(final), 0)).astype(np.float64) + 1e-300
     _near(model, "its location", model.location_, location, 1e-9 * size + 1e-12 * np.abs(location))
@@ -247,11 +241,11 @@ def check_robust(model: Any, certificate: StationaryCertificate, X: Any, y: Any,
     _require_inverse(model, model.precision_, model.covariance_, is_stored=model.store_precision)
     true = _distances(table, location, final)
     if model.dist_.shape != (n,) or not np.all(np.abs(model.dist_ - true) <= 1e-5 * (1 + np.abs(true))):
-        _refuse(model, "its distances are others")
+        refuse(model, "its distances are others")
     if hasattr(model, "offset_"):
         cut = float(np.percentile(-model.dist_, 100.0 * model.contamination))
         if not abs(model.offset_ - cut) <= 1e-9 * (1 + abs(cut)):
-            _refuse(model, f"its threshold is {model.offset_:.10g}, and its distances give {cut:.10g}")
+            refuse(model, f"its threshold is {model.offset_:.10g}, and its distances give {cut:.10g}")
     return _require_rest(model, certificate, table, support, far, h)
 
 
@@ -265,15 +259,15 @@ def _require_rest(model: Any, certificate: Any, table: Array, support: Array, fa
     sizes = [size for size, _ in found]
     slack = 1e-7 * sizes[0] + found[0][1] + 1e-300
     if not abs(certificate.objective - sizes[0]) <= slack:
-        _refuse(model, f"its determinant per column is {sizes[0]:.10g}, and {certificate.objective:.10g} is stated")
+        refuse(model, f"its determinant per column is {sizes[0]:.10g}, and {certificate.objective:.10g} is stated")
     whole = max(sizes[2], sizes[0])
     if not abs(certificate.null_objective - whole) <= 1e-7 * whole + max(found[2][1], found[0][1]) + 1e-300:
-        _refuse(model, "the determinant of all rows is another")
+        refuse(model, "the determinant of all rows is another")
     if certificate.step != "concentration step":
-        _refuse(model, "its certificate speaks of another step than one of concentration")
+        refuse(model, "its certificate speaks of another step than one of concentration")
     fall = max(sizes[0] - sizes[1], 0.0)
     if not fall <= certificate.gap + slack + found[1][1] or certificate.radius != 0 or certificate.curvature != 0:
-        _refuse(
+        refuse(
             model, f"one more step lowers its determinant by {fall:.3g}, and at most {certificate.gap:.3g} is claimed"
         )
     return Verdict(certificate.statement, sizes[0], fall, slack, certificate.gap)

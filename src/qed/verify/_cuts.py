@@ -191,15 +191,15 @@ class Cuts:
         listed = self._waiting.setdefault(width, [])
         listed.append((number, rows, column))
         if len(listed) * width * self.sample.target.shape[1] >= TOGETHER:
-            self._look(width)
+            self._find_cuts(width)
 
     def found(self) -> Array:
         """Return what has been found for each set, infinity where there is no cut."""
         for width in list(self._waiting):
-            self._look(width)
+            self._find_cuts(width)
         return self.least
 
-    def _look(self, width: int) -> None:
+    def _find_cuts(self, width: int) -> None:
         listed = self._waiting.pop(width)
         sizes = np.array([len(rows) for _, rows, _ in listed])
         rows, values = np.zeros((len(listed), width), dtype=np.intp), np.full((len(listed), width), np.inf)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._distances import distances
+from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ BOUND_ROWS = 2000  # rows of a graph whose eigenvalues are found
 def check_medoids(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute the cost, all exchanges of one medoid, and the bound."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     data = read_data(model, X, None, sample_weight)
     x = np.asarray(data.X, np.float64)
     n, k, s = len(x), model.n_clusters, np.ones(len(x)) if data.weight is None else data.weight
     medoids, labels = np.asarray(model.medoid_indices_), np.asarray(model.labels_)
     if medoids.shape != (k,) or labels.shape != (n,) or len(np.unique(medoids)) != k:
-        _refuse(model, "its medoids are not as many rows as asked for")
+        refuse(model, "its medoids are not as many rows as asked for")
     given = model.metric == "precomputed"
     if not given and not np.array_equal(vars(model).get("cluster_centers_"), x[medoids]):
-        _refuse(model, "the medoids that it keeps are other rows")
+        refuse(model, "the medoids that it keeps are other rows")
     D = 0.5 * (x + x.T) if given else distances(x, x, model.metric)
     np.fill_diagonal(D, 0.0)
     size = float(D.max()) * float(s.sum())
@@ -39,12 +39,12 @@ def check_medoids(model: Any, certificate: ClustersCertificate, X: Any, y: Any, 
     away = D[medoids].T
     cost = float(s @ away[np.arange(n), labels])
     if np.any(away[np.arange(n), labels] > away.min(axis=1) + 1e-10 * float(D.max())):
-        _refuse(model, "a row is nearer to another medoid")
+        refuse(model, "a row is nearer to another medoid")
     for words, found in (("in its certificate", certificate.objective), ("it stores", model.inertia_)):
         if not abs(cost - found) <= near:
-            _refuse(model, f"the cost {words} is {found:.10g}, and that of its medoids {cost:.10g}")
+            refuse(model, f"the cost {words} is {found:.10g}, and that of its medoids {cost:.10g}")
     if not abs(float(np.min(D @ s)) - certificate.null_objective) <= near or certificate.drift != 0:
-        _refuse(model, "the cost of one medoid is another")
+        refuse(model, "the cost of one medoid is another")
     trace = certificate.trace
     if (
         not len(trace)
@@ -52,13 +52,13 @@ def check_medoids(model: Any, certificate: ClustersCertificate, X: Any, y: Any, 
         or not abs(trace[-1] - cost) <= near
         or certificate.rounding > near
     ):
-        _refuse(model, "its cost increased, or ended elsewhere than it states")
+        refuse(model, "its cost increased, or ended elsewhere than it states")
     if certificate.outcome == "solved":
         _require_no_exchange(model, D, s, medoids, cost, near)
     np.fill_diagonal(D, np.inf)
     bound = float(np.sum(np.sort(s * D.min(axis=1))[: n - k])) if n > 1 else 0.0
     if not certificate.bound <= bound + near:
-        _refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
+        refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
     return Verdict(certificate.statement, cost, cost - bound, near, certificate.gap)
 
 
@@ -68,23 +68,23 @@ def _require_no_exchange(model: Any, D: Array, s: Array, medoids: Array, cost: f
         closest = D[rest].min(axis=0) if len(rest) else np.full(len(D), np.inf)
         least = min(float(s @ np.minimum(closest, row)) for row in D)
         if least < cost - near:
-            _refuse(model, f"exchanging medoid {j} lowers the cost to {least:.10g}")
+            refuse(model, f"exchanging medoid {j} lowers the cost to {least:.10g}")
 
 
 def check_spectral(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute similarities, the cut and the eigenvalues that bound it."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = np.asarray(read_data(model, X, None, None).X, np.float64)
     W, n, k = _similarities(model, x), len(x), model.n_clusters
     stored = model.affinity_matrix_
     stored = stored.toarray() if hasattr(stored, "toarray") else np.asarray(stored)
     if stored.shape != W.shape or not np.allclose(stored, W, rtol=1e-9, atol=1e-12 * float(W.max())):
-        _refuse(model, "its similarities are others")
+        refuse(model, "its similarities are others")
     np.fill_diagonal(W, 0.0)
     degree, labels = W.sum(axis=1), np.asarray(model.labels_)
     if labels.shape != (n,):
-        _refuse(model, "its labels are not those of these rows")
+        refuse(model, "its labels are not those of these rows")
     cut = 0.0
     for label in np.unique(labels):
         own = labels == label
@@ -96,9 +96,9 @@ def check_spectral(model: Any, certificate: ClustersCertificate, X: Any, y: Any,
         or certificate.null_objective != float(k)
         or certificate.rounding > near
     ):
-        _refuse(model, f"the normalised cut is {cut:.10g}, not {certificate.objective:.10g}")
+        refuse(model, f"the normalised cut is {cut:.10g}, not {certificate.objective:.10g}")
     if certificate.drift != 0 or len(certificate.trace):
-        _refuse(model, "it states a drift or steps that no fit has")
+        refuse(model, "it states a drift or steps that no fit has")
     bound = 0.0
     root = 1 / np.sqrt(np.where(degree > 0, degree, 1.0))
     _require_embedding(model, root[:, None] * W * root, root, labels)
@@ -106,7 +106,7 @@ def check_spectral(model: Any, certificate: ClustersCertificate, X: Any, y: Any,
         values = np.sort(np.linalg.eigvalsh(root[:, None] * W * root))[::-1]
         bound = max(float(np.sum(1 - values[:k])), 0.0)
     if not certificate.bound <= bound + near:
-        _refuse(model, f"no bound of {certificate.bound:.8g} on the cut is known, only {bound:.8g}")
+        refuse(model, f"no bound of {certificate.bound:.8g} on the cut is known, only {bound:.8g}")
     return Verdict(certificate.statement, cut, max(cut - bound, 0.0), near, certificate.gap)
 
 
@@ -115,11 +115,11 @@ def _require_embedding(model: Any, S: Array, root: Array, labels: Array) -> None
     V = np.asarray(model.embedding_, np.float64)
     count = min(model.n_clusters if model.n_components is None else model.n_components, len(S))
     if V.shape != (len(S), count):
-        _refuse(model, f"its embedding has shape {V.shape}")
+        refuse(model, f"its embedding has shape {V.shape}")
     U = V / root[:, None]
     values = np.einsum("ij,ij->j", U, S @ U)
     if np.any(np.abs(U.T @ U - np.eye(count)) > 1e-6) or np.any(np.abs(S @ U - U * values) > 1e-6):
-        _refuse(model, "its embedding is not made of eigenvectors")
+        refuse(model, "its embedding is not made of eigenvectors")
     if model.assign_labels == "kmeans":
         means = np.stack(
             [
@@ -129,7 +129,7 @@ def _require_embedding(model: Any, S: Array, root: Array, labels: Array) -> None
         )
         away = np.stack([np.sum((V - c) ** 2, axis=1) for c in means], axis=1)
         if np.any(away[np.arange(len(V)), labels] > away.min(axis=1) * (1 + 1e-6) + 1e-12 * float(np.max(V**2))):
-            _refuse(model, "a row is nearer to the mean of another part")
+            refuse(model, "a row is nearer to the mean of another part")
 
 
 def _similarities(model: Any, x: Array) -> Array:  # noqa: PLR0911  one line for each
@@ -161,10 +161,3 @@ def _similarities(model: Any, x: Array) -> Array:  # noqa: PLR0911  one line for
         both = np.multiply.outer(size, size)
         return np.asarray(products / np.where(both > 0, both, 1.0))
     return products
-
-
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._distances import distances
+from qed.verify._refusals import refuse
 from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
@@ -30,11 +30,11 @@ def check_dbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
     n = len(rows)
     labels, core = np.asarray(model.labels_), np.zeros(n, bool)
     if labels.shape != (n,) or np.any(model.core_sample_indices_ >= n):
-        _refuse(model, "its labels are not those of these rows")
+        refuse(model, "its labels are not those of these rows")
     core[model.core_sample_indices_] = True
     given = np.asarray(model.components_)
     if given.shape != (core.sum(), rows.shape[1]) or not np.array_equal(given.astype(np.float64), rows[core]):
-        _refuse(model, "the core rows that it keeps are others")
+        refuse(model, "the core rows that it keeps are others")
     some = np.arange(n) if n <= WHOLE else np.unique(np.linspace(0, n - 1, SAMPLED).astype(int))
     _require_numbers(model, labels, core)
     links = []
@@ -47,7 +47,7 @@ def check_dbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
         if np.any(core[part] & (high < model.min_samples - slack)) or np.any(
             ~core[part] & (low >= model.min_samples + slack)
         ):
-            _refuse(model, "rows are core whose neighbours are too few, or are not although they have enough")
+            refuse(model, "rows are core whose neighbours are too few, or are not although they have enough")
         for at, row in enumerate(part):
             _require_group(model, int(row), labels, core, np.flatnonzero(sure[at]), np.flatnonzero(maybe[at]))
             if core[row] and n <= WHOLE:
@@ -66,7 +66,7 @@ def _require_group(model: Any, row: int, labels: Array, core: Array, sure: Array
     else:
         good = labels[row] in labels[maybe[core[maybe]]] and (not len(near) or labels[row] <= near.min())
     if not good:
-        _refuse(model, f"row {row} belongs to another group")
+        refuse(model, f"row {row} belongs to another group")
 
 
 def _require_numbers(model: Any, labels: Array, core: Array) -> None:
@@ -75,7 +75,7 @@ def _require_numbers(model: Any, labels: Array, core: Array) -> None:
     _, first = np.unique(own, return_index=True)
     count = int(labels.max(initial=-1)) + 1
     if np.any(own < 0) or len(first) != count or np.any(np.diff(first) < 0):
-        _refuse(model, "its groups are not numbered by their first core rows")
+        refuse(model, "its groups are not numbered by their first core rows")
 
 
 def _require_connected(model: Any, labels: Array, core: Array, links: list[tuple[int, Array]]) -> None:
@@ -91,7 +91,7 @@ def _require_connected(model: Any, labels: Array, core: Array, links: list[tuple
                 changed = True
     for label in np.unique(labels[core]):
         if len(np.unique(root[core & (labels == label)])) > 1:
-            _refuse(model, f"group {label} does not hang together")
+            refuse(model, f"group {label} does not hang together")
 
 
 # -- OPTICS ----------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def check_optics(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
     parent = np.asarray(model.predecessor_)
     near = int(model.min_samples) if model.min_samples > 1 else max(2, int(model.min_samples * n))
     if any(one.shape != (n,) for one in (order, reach, core, parent, model.labels_)):
-        _refuse(model, "it is about other rows")
+        refuse(model, "it is about other rows")
     some = np.arange(n) if n <= WHOLE else np.unique(np.linspace(0, n - 1, SAMPLED).astype(int))
     _require_core(model, rows, some, core, near, model.max_eps)
     place = np.empty(n, np.int64)
@@ -116,11 +116,11 @@ def check_optics(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
         least = float(np.min(np.where(place >= step, best, np.inf)))
         same = best[row] == reach[row] if np.isinf(best[row]) or np.isinf(reach[row]) else _close(best[row], reach[row])
         if not same or (step and not (best[row] <= least * (1 + RELATIVE_TOLERANCE) or np.isinf(least))):
-            _refuse(
+            refuse(
                 model, f"row {row} comes at place {step} with a reachability of {reach[row]:.8g}, not {best[row]:.8g}"
             )
         if np.isinf(best[row]) and row != np.flatnonzero(place >= step)[0]:
-            _refuse(model, f"place {step} begins anew with row {row}, which is not the first that is left")
+            refuse(model, f"place {step} begins anew with row {row}, which is not the first that is left")
         key = np.maximum(_measure(model, rows, np.array([row]))[0], core[row])
         key[key > model.max_eps * (1 + RELATIVE_TOLERANCE)] = np.inf
         best = np.where(place > step, np.minimum(best, key), best)
@@ -130,14 +130,14 @@ def check_optics(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
         or np.any(np.isfinite(reach[parent < 0]))
         or np.any(place[parent[has]] >= place[has])
     ):
-        _refuse(model, "rows are reached from rows after them")
+        refuse(model, "rows are reached from rows after them")
     for row in has if n <= WHOLE else has[:: max(1, len(has) // SAMPLED)]:
         far = max(
             float(core[parent[row]]),
             float(_measure(model, rows, np.array([row]), rows[[parent[row]]], int(parent[row]))[0, 0]),
         )
         if not _close(far, reach[row]):
-            _refuse(model, f"row {row} is reached at {far:.8g}, not {reach[row]:.8g}")
+            refuse(model, f"row {row} is reached at {far:.8g}, not {reach[row]:.8g}")
     _require_optics_labels(model, order, reach, core, near)
     return Verdict(certificate.statement, float(n), 0.0, certificate.rounding, certificate.rounding, "rows compared")
 
@@ -156,7 +156,7 @@ def _require_optics_labels(model: Any, order: Array, reach: Array, core: Array, 
         groups = np.asarray(vars(model).get("cluster_hierarchy_", np.empty((0, 2))))
         want = _valleys(np.append([_rounded(one) for one in reach[order]], np.inf), model, order, near, size)
         if groups.shape != (len(want), 2) or not np.array_equal(groups, np.array(want).reshape(-1, 2)):
-            _refuse(model, "its valleys are others")
+            refuse(model, "its valleys are others")
         plain, count = np.full(n, -1, np.int64), 0
         for first, last in want:
             if (plain[first : last + 1] < 0).all():
@@ -165,7 +165,7 @@ def _require_optics_labels(model: Any, order: Array, reach: Array, core: Array, 
         labels = np.empty(n, np.int64)
         labels[order] = plain
     if not np.array_equal(labels, model.labels_):
-        _refuse(model, "its groups are others")
+        refuse(model, "its groups are others")
 
 
 def _rounded(value: float) -> float:
@@ -254,7 +254,7 @@ def check_hdbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, sam
         np.asarray(model.tree_distances_),
     )
     if core.shape != (n,) or children.shape != (n - 1, 2) or heights.shape != (n - 1,) or model.labels_.shape != (n,):
-        _refuse(model, "it is about other rows")
+        refuse(model, "it is about other rows")
     made = n + np.arange(n - 1)
     is_tree = (
         len(np.unique(children)) == 2 * n - 2
@@ -262,16 +262,16 @@ def check_hdbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, sam
         and np.all(children[:, 0] < children[:, 1])
     )
     if not is_tree or np.any(np.diff(heights) < 0):
-        _refuse(model, "its merges are no tree")
+        refuse(model, "its merges are no tree")
     near = model.min_cluster_size if model.min_samples is None else model.min_samples
     some = np.arange(n) if n <= WHOLE else np.unique(np.linspace(0, n - 1, SAMPLED).astype(int))
     _require_core(model, rows, some, core, near, np.inf)
     _require_merges(model, rows, some, core, children, heights)
     labels, shares = _groups(model, children, heights, n)
     if not np.array_equal(labels, model.labels_):
-        _refuse(model, "its groups are others")
+        refuse(model, "its groups are others")
     if not np.allclose(shares, model.probabilities_, rtol=1e-9, atol=1e-12):
-        _refuse(model, "its probabilities are others")
+        refuse(model, "its probabilities are others")
     _require_centres(model, rows)
     return Verdict(certificate.statement, float(n), 0.0, certificate.rounding, certificate.rounding, "rows compared")
 
@@ -295,9 +295,9 @@ def _require_merges(model: Any, rows: Array, some: Array, core: Array, children:
         met = seen >= 0
         np.minimum.at(least, seen[met], away[met])
         if np.any(away[met] < heights[seen[met]] * (1 - RELATIVE_TOLERANCE)):
-            _refuse(model, "rows are nearer than the height at which they meet")
+            refuse(model, "rows are nearer than the height at which they meet")
     if n <= WHOLE and not np.allclose(least, heights, rtol=1e-9, atol=0):
-        _refuse(model, "merges are at other heights than the least distance of their clusters")
+        refuse(model, "merges are at other heights than the least distance of their clusters")
 
 
 def _below(children: Array, n: int) -> Any:
@@ -419,11 +419,11 @@ def _require_centres(model: Any, rows: Array) -> None:
     wanted = {"centroid": ["centroids_"], "medoid": ["medoids_"], "both": ["centroids_", "medoids_"]}
     names = wanted.get(model.store_centers, []) if model.metric != "precomputed" else []
     if {"centroids_", "medoids_"} & stored.keys() != set(names):
-        _refuse(model, "it keeps other centres than were asked for")
+        refuse(model, "it keeps other centres than were asked for")
     for name in names:
         centres = np.asarray(stored[name])
         if centres.shape != (labels.max() + 1, rows.shape[1]):
-            _refuse(model, "it has other centres")
+            refuse(model, "it has other centres")
         for k, centre in enumerate(centres):
             own = np.flatnonzero(labels == k)
             if name == "centroids_":
@@ -433,23 +433,17 @@ def _require_centres(model: Any, rows: Array) -> None:
                 same = np.all(rows[own] == centre, axis=1)
                 good = bool(same.any()) and sums[same].min() <= sums.min() * (1 + 1e-9)
             if not good:
-                _refuse(model, f"the centre of group {k} is another")
+                refuse(model, f"the centre of group {k} is another")
 
 
 # -- shared ----------------------------------------------------------------------------------------------------
-
-
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"This {type(model).__name__} is not what these data give: {words}. The model was changed, or the data are others."
-    )
 
 
 def _read(model: Any, certificate: ExactCertificate, X: Any, sample_weight: Any, what: str) -> tuple[Array, Array]:
     data = read_data(model, X, None, sample_weight)
     rows = np.asarray(data.X, np.float64)
     if certificate.rows != len(rows) or certificate.what != what:
-        _refuse(model, f"its certificate is about {certificate.rows} rows and says {certificate.what!r:.60}")
+        refuse(model, f"its certificate is about {certificate.rows} rows and says {certificate.what!r:.60}")
     return rows, np.ones(len(rows)) if data.weight is None else np.asarray(data.weight, np.float64)
 
 
@@ -472,4 +466,4 @@ def _require_core(model: Any, rows: Array, some: Array, core: Array, near: int, 
         true = float(np.partition(away, near - 1)[near - 1])
         beyond = true > most * (1 - RELATIVE_TOLERANCE) and np.isinf(core[row])
         if not beyond and not (true <= most * (1 + RELATIVE_TOLERANCE) and _close(true, core[row])):
-            _refuse(model, f"the core distance of row {row} is {true:.8g}, not {core[row]:.8g}")
+            refuse(model, f"the core distance of row {row} is {true:.8g}, not {core[row]:.8g}")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, Labelled, labelled, refuse, require_near, require_shares
+from qed.verify._by_class import BELIEVED, Estimate, Labelled, labelled, require_near, require_shares
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def _covariance(model: Any, found: Labelled, at: int | None) -> Array:
     """Return the covariance of a class (or of all rows), shrunk as the model asks."""
     if at is None:
         share = found.weight / found.weight.sum()
-        middle = share @ found.mean
+        # so the mean of equal means is the same to the last digit
+        middle = found.mean[0] + share @ (found.mean - found.mean[0])
         own = found.scatter.sum(axis=0) / found.weight.sum()
         own = own + np.einsum("k,ki,kj->ij", share, found.mean - middle, found.mean - middle)
     else:
@@ -63,9 +65,7 @@ def _by_ledoit_and_wolf(found: Labelled, at: int | None, middle: Array, own: Arr
     return np.asarray(((1 - amount) * scaled + amount * level * np.eye(p)) * np.multiply.outer(root, root))
 
 
-def check_linear(
-    model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any
-) -> tuple[float, float, float]:
+def check_linear(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Check means, common covariance, hyperplanes and directions."""
     found = labelled(model, certificate, X, y, sample_weight, products=True)
     near = min(certificate.rounding + certificate.backward_error, BELIEVED) + found.rounding + 2.0**-50
@@ -96,7 +96,18 @@ def check_linear(
     density = -0.5 * (np.log(2 * np.pi * variance[kept]) + observed / variance[kept]).sum()
     density -= np.log(scale).sum() if full else 0.0
     share = (found.weight / found.weight.sum()).astype(np.float64)
-    return float(share @ np.log(prior.astype(np.float64)) + density), off, found.rounding
+    reach = np.abs(axes[:, kept]).sum(axis=0)
+    slack = (1 + 0.5 * observed / variance[kept]) @ _moved(reach, variance[kept], near)
+    return Estimate(float(share @ np.log(prior.astype(np.float64)) + density), off, found.rounding, float(slack))
+
+
+def _moved(reach: Array, variance: Array, near: float) -> Array:
+    """Bound how much of a variance along an axis is rounding.
+
+    Entries (i, j) of a covariance are off by ``near`` times the deviations of both columns, and so are products summed in float64;
+    ``reach`` is the sum of an axis' entries, each times the deviation of its column.
+    """
+    return np.asarray((near + len(variance) * 2.0**-51) * reach**2 / variance, dtype=np.float64)
 
 
 def _require_planes(model: Any, found: Labelled, prior: Array, parts: tuple[Array, ...], near: float) -> None:
@@ -164,19 +175,19 @@ def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array
         refuse(model, f"it states the shares of {wanted} directions, and {min(most, T.shape[1])} are kept")
     true = np.zeros(wanted)
     true[: len(squares)] = (squares / total if total > 0 else np.zeros_like(squares))[:wanted]
-    rounding_error = 1e-7 + 64 * near * float(reach.max()) ** 2 / max(abs(total), 1e-300) + (model.tol**2 * len(prior))
+    rounding_error = (
+        1e-7 + 64 * near * float(reach.max(initial=0.0)) ** 2 / max(abs(total), 1e-300) + (model.tol**2 * len(prior))
+    )
     require_near(model, "the share of a direction", model.explained_variance_ratio_, true, rounding_error)
 
 
-def check_quadratic(
-    model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any
-) -> tuple[float, float, float]:
+def check_quadratic(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Check means, covariances and their axes."""
     found = labelled(model, certificate, X, y, sample_weight, products=True)
     near = min(certificate.rounding + certificate.backward_error, BELIEVED) + found.rounding + 2.0**-50
     prior = require_shares(model, model.priors_, model.priors, found, near)
     off = _require_means(model, found, near)
-    p = found.rows.p
+    p, moved = found.rows.p, 0.0
     with np.errstate(divide="ignore"):
         total = (found.weight / found.weight.sum() * np.log(prior))[found.weight > 0].sum()
     for k in range(len(prior)):
@@ -197,5 +208,8 @@ def check_quadratic(
         observed = found.scatter[k] / found.weight[k]
         along = np.einsum("jr,jr->r", observed @ axes, axes)
         density = -0.5 * (np.log(2 * np.pi * variance) + along / variance).sum()
-        total = total + found.weight[k] / found.weight.sum() * density
-    return float(total), off, found.rounding
+        share = found.weight[k] / found.weight.sum()
+        total = total + share * density
+        reach = np.sqrt(np.diag(observed)) @ np.abs(axes)
+        moved += float(share) * 0.5 * float(_moved(reach, variance, near).sum())
+    return Estimate(float(total), off, found.rounding, moved)

@@ -6,15 +6,15 @@ for each of them. The split of a node is one of those, and none of the others le
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._category_sets import bits_of, drawn_left, drawn_side, orders
 from qed.verify._cuts import Sample, least_of_one_cut
 from qed.verify._forest_nodes import number_of_rows
 from qed.verify._forest_splits import looked_at
+from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories
 from qed.verify._seeds import columns_of_node, drawn_sides, mixed, stream, uniform
 
@@ -30,10 +30,10 @@ def check_drawn(model: Any, tree: Any, X: Array, sample: Sample, told: tuple[Any
     features = looked_at(model, X.shape[1])
     if not is_random and features >= X.shape[1]:
         if seed != 0:
-            _refuse(model, "it has a seed, and nothing is drawn")
+            refuse(model, "it has a seed, and nothing is drawn")
         return
     if "seed_" not in model.__dict__:
-        _refuse(model, "it does not say from which seed it was drawn")
+        refuse(model, "it does not say from which seed it was drawn")
     levels, masses, limits = told
     seeds = _seeds_of_nodes(tree, seed)
     fewest = number_of_rows(model.min_samples_leaf, len(X))
@@ -46,7 +46,7 @@ def check_drawn(model: Any, tree: Any, X: Array, sample: Sample, told: tuple[Any
         own, j = here[at == node], int(tree.feature[node])
         columns = np.array(columns_of_node(X[own], int(seeds[node]), features))
         if j not in columns:
-            _refuse(model, f"node {int(node)} looks at a column that was not drawn for it")
+            refuse(model, f"node {int(node)} looks at a column that was not drawn for it")
         if is_random and by_category[j]:
             _require_drawn_set(model, tree, int(node), X[own, j], int(seeds[node]))
         elif is_random:
@@ -69,7 +69,7 @@ def check_drawn(model: Any, tree: Any, X: Array, sample: Sample, told: tuple[Any
         left = masses[tree.children_left[node]] + masses[tree.children_right[node]]
         rounding = (len(own) + 16) * 2.0**-51 * float(sample.s[own].sum()) * size
         if not left <= least + 1e-8 * masses[node] + rounding:
-            _refuse(model, f"another drawn split of node {int(node)} leaves {least:.10g}, and its own {left:.10g}")
+            refuse(model, f"another drawn split of node {int(node)} leaves {least:.10g}, and its own {left:.10g}")
 
 
 def _seeds_of_nodes(tree: Any, seed: int) -> Array:
@@ -97,7 +97,7 @@ def _require_drawn(model: Any, node: int, values: Array, threshold: float, bits:
         # products that are added in one step round once less
         good = low <= threshold < high and abs(threshold - expected) <= 2.0**-50 * (abs(low) + abs(high))
     if not good:
-        _refuse(model, f"the threshold {threshold:.12g} of node {node} is not the one that the seed draws")
+        refuse(model, f"the threshold {threshold:.12g} of node {node} is not the one that the seed draws")
 
 
 def _require_drawn_set(model: Any, tree: Any, node: int, values: Array, seed: int) -> None:
@@ -106,11 +106,4 @@ def _require_drawn_set(model: Any, tree: Any, node: int, values: Array, seed: in
     left, missing_left = drawn_left(values, seed, int(tree.feature[node]))
     is_other = not np.array_equal(np.flatnonzero(bits_of(words)[0]), np.sort(left).astype(np.int64))
     if is_other or (np.isnan(values).any() and bool(tree.missing_go_to_left[node]) != missing_left):
-        _refuse(model, f"node {node} sends other categories to the left than the seed draws")
-
-
-def _refuse(model: Any, what: str) -> NoReturn:
-    msg = (
-        f"{type(model).__name__} is not the tree of these data: {what}. The model was changed, or the data are others."
-    )
-    raise CertificateError(msg)
+        refuse(model, f"node {node} sends other categories to the left than the seed draws")

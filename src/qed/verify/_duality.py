@@ -20,7 +20,7 @@ from qed.verify._declared import declares
 from qed.verify._losses import HALF, Scaled
 from qed.verify._objectives import Objective, Sums, objective_of
 from qed.verify._rows import DOUBLE, EXTENDED, UNIT, Block, Rows, read
-from qed.verify._same_data import Seen, difference, look
+from qed.verify._same_data import ColumnSummary, difference, summarize_columns
 from qed.verify._search import Point, dual_points, point_at
 from qed.verify._table import Table
 from qed.verify._verdict import Verdict
@@ -166,7 +166,7 @@ def _check(model: Estimator, certificate: DualityGapCertificate, rows: Rows) -> 
     sums = Sums(s.sum(), _class_sums(rows, y_all, s), len(s))
     objective = objective_of(model, sums)
     weighted = s if objective.class_weight is None else s * objective.class_weight[y_all[:, 0].astype(int)]
-    seen = look(rows)
+    seen = summarize_columns(rows)
     _require_same_rows(certificate, seen, rows, weighted)
     w, b = _coefficients(model, rows)
     intercept = bool(vars(model).get("fit_intercept", True))  # a class without the parameter has one
@@ -251,7 +251,7 @@ def _with_constant(rows: Rows, value: Any) -> Rows:
     return replace(rows, blocks=blocks, p=rows.p + 1)
 
 
-def _seen_with(seen: Seen, p: int, value: Any) -> Seen:
+def _seen_with(seen: ColumnSummary, p: int, value: Any) -> ColumnSummary:
     return replace(seen, mean=np.insert(seen.mean, p, value), spread=np.insert(seen.spread, p, 0))
 
 
@@ -282,7 +282,7 @@ def _class_sums(rows: Rows, y: Array, s: Array) -> Array | None:
     return np.array([s[y[:, 0] == label].sum() for label in range(len(rows.classes))], dtype=EXTENDED)
 
 
-def _require_same_rows(certificate: Any, seen: Seen, rows: Rows, weighted: Array) -> None:
+def _require_same_rows(certificate: Any, seen: ColumnSummary, rows: Rows, weighted: Array) -> None:
     """Compare the fingerprint with the rows as they were given, or as classes weigh them."""
     words = difference(certificate.fingerprint, seen, rows.p)
     if words is None:

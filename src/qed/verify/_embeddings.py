@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._neighbors import _measured
+from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,21 +28,13 @@ RELATIVE_TOLERANCE = 1e-9  # relative: distances that differ by less may be in e
 SAME = 1e-6  # relative, of objectives and residuals
 
 
-class Found(NamedTuple):
+class StationaryPoint(NamedTuple):
     """Objective and residual at the stored points, and the name of the objective."""
 
     what: str
     objective: float
     residual: float
     size: float = 0.0  # of the terms of the objective, where they cancel
-
-
-def refuse(model: Any, what: str) -> NoReturn:
-    """Raise with what is wrong."""
-    raise CertificateError(
-        f"{type(model).__name__} is not what these data give: {what}. The model or its certificate was changed, or the data are"
-        " others."
-    )
 
 
 class Measure:
@@ -94,12 +86,14 @@ def _direction(rows: Array, name: str) -> Array:
     return np.hstack([rows / np.where(length > 0, length, 1.0), length == 0])
 
 
-def checker(measure_of: Callable[[Any, Array], Measure], found_of: Callable[..., Found], *, turned: bool) -> Any:
+def checker(
+    measure_of: Callable[[Any, Array], Measure], found_of: Callable[..., StationaryPoint], *, turned: bool
+) -> Any:
     """Return the check of a method: how its rows are measured, what its objective is, whether points are turned to their axes."""
 
     def check(model: Any, certificate: EmbeddingCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
         rows = read(model, X, None, sample_weight)
-        require_same_data(certificate.fingerprint, look(rows), rows.p)
+        require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
         table = read_data(model, X, None, None).X
         data = np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), np.float64)
         points = np.asarray(model.embedding_, np.float64)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._ascents import refuse, require, require_none
+from qed.verify._ascents import require, require_none
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
-from qed.verify._same_data import Seen, look, require_same_data
+from qed.verify._same_data import ColumnSummary, require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class State(NamedTuple):
 def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, y, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     require_none(model, certificate)
     shared = np.ndim(model.lambda_) == 0
@@ -74,7 +75,7 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     return Verdict(certificate.statement, objective, off, rounding, certificate.rounding, measure="log evidence")
 
 
-def _products(rows: Rows, centre: Array, kept: Array, seen: Seen) -> Products:
+def _products(rows: Rows, centre: Array, kept: Array, seen: ColumnSummary) -> Products:
     p, k = rows.p, len(kept)
     G, c, yy = np.zeros((k, k), EXTENDED), np.zeros(k, EXTENDED), EXTENDED(0)
     for block in rows.blocks():
@@ -126,7 +127,9 @@ def _inverse(lower: Array) -> Array:
     return inverse
 
 
-def _require_posterior(model: Any, here: State, kept: Array, centre: Array, seen: Seen, rounding: float) -> None:
+def _require_posterior(
+    model: Any, here: State, kept: Array, centre: Array, seen: ColumnSummary, rounding: float
+) -> None:
     """Hold coefficients, covariance and intercept against the posterior."""
     p = len(centre) - 1
     own = np.zeros(p, EXTENDED)
@@ -237,7 +240,7 @@ def _moved(model: Any, products: Products, at: State, *, shared: bool) -> float:
 def check_posterior(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute the posterior and the evidence of a Gaussian prior; raise CertificateError when they are others."""
     rows = read(model, X, y, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     if certificate.rows != seen.rows or certificate.what != "Mean and covariance of the posterior":
         refuse(model, f"it speaks of {certificate.rows} rows, and these are {seen.rows}")
     q = rows.p + bool(model.fit_intercept)

@@ -14,7 +14,7 @@ import numpy as np
 from qed.verify._answers._trees import start_scores
 from qed.verify._boosting import (
     LOSSES,
-    Rows,
+    TrainingData,
     Tree,
     check_held,
     check_quantile,
@@ -22,13 +22,13 @@ from qed.verify._boosting import (
     curve,
     parted_rows,
     read_rows,
-    refuse,
     trees_of,
 )
 from qed.verify._forest_nodes import number_of_rows
 from qed.verify._names import called
 from qed.verify._part import Part
 from qed.verify._quantiles import TIED, huber_levels, quantiles
+from qed.verify._refusals import refuse
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
@@ -99,7 +99,7 @@ def initial(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
 class _Trace:
     """Losses after each round, of all rows, of those that it looked at and of the others."""
 
-    def __init__(self, model: Any, rows: Rows, value: Array) -> None:
+    def __init__(self, model: Any, rows: TrainingData, value: Array) -> None:
         self.model, self.rows = model, rows
         self.losses = [self._mean(np.ones(len(value), bool), value)]
         self.train: list[float] = []
@@ -143,7 +143,7 @@ class _Trace:
         return Verdict(words, float(found[-1]), off, float(size[-1]), float(size[-1]), "training loss")
 
 
-def _level(model: Any, rows: Rows) -> float:
+def _level(model: Any, rows: TrainingData) -> float:
     found = float(model.alpha) if rows.loss == "quantile" else 0.5
     if rows.loss == "huber":
         # the threshold at which losses are shown is that of all rows of the fit, those that stop it included
@@ -159,7 +159,7 @@ def _level(model: Any, rows: Rows) -> float:
     return found
 
 
-def _check_constant(model: Any, rows: Rows, base: Array) -> None:
+def _check_constant(model: Any, rows: TrainingData, base: Array) -> None:
     if base.shape != (rows.k,):
         refuse(model, "it has no constant for each class")
     if (model.init is None or isinstance(model.init, str)) != ("init_" not in model.__dict__):
@@ -194,7 +194,7 @@ def _drawn(model: Any, number: int, n: int) -> Array:
 class _Look:
     """One tree, the rows that it was grown on, and what they sum up to in each node."""
 
-    def __init__(self, model: Any, where: str, tree: Tree, rows: Rows, used: Array) -> None:
+    def __init__(self, model: Any, where: str, tree: Tree, rows: TrainingData, used: Array) -> None:
         self.model, self.where, self.tree, self.rows, self.used = model, where, tree, rows, used
         self.count = np.zeros(len(tree.feature))
         self.levels: list[tuple[Array, Array]] = []

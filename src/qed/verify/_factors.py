@@ -6,13 +6,13 @@ divergences by as many multiplicative steps as the model takes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 def check_nonnegative(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Find codes again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = dense(model, X)
     H = np.asarray(model.components_, dtype=np.float64)
     if H.shape != (model.n_components_, rows.p) or not np.all(H >= 0) or model.n_components_ != _asked(model, rows.p):
@@ -86,14 +86,6 @@ def dense(model: Any, X: Any) -> Array:
     """Return all rows as doubles."""
     table = read_data(model, X, None, None).X
     return np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), dtype=np.float64)
-
-
-def refuse(model: Any, words: str) -> NoReturn:
-    """Say what is wrong."""
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
 
 
 def _asked(model: Any, p: int) -> int:
@@ -184,7 +176,7 @@ def _multiplied_components(x: Array, W: Array, H: Array, beta: float, penalty: t
 def check_dictionary(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Find the lasso codes of all rows again; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x, D, alpha = dense(model, X), np.asarray(model.components_), float(model.alpha)
     if D.shape != (model.n_components or rows.p, rows.p) or not np.all(np.sum(D * D, axis=1) <= 1 + 1e-12):
         refuse(model, "its atoms are more, fewer or longer than they may be")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._category_sets import bits_of, drawn_left, goes_left, set_problem
 from qed.verify._names import called
+from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories
 from qed.verify._seeds import stream, uniform
 
@@ -189,9 +189,3 @@ def check_sides(
 def number_of_rows(given: Any, n: int) -> int:
     """Return a number of rows that is given as such, or as a share."""
     return int(given) if isinstance(given, int | np.integer) else int(np.ceil(given * n))
-
-
-def refuse(model: Any, what: str) -> NoReturn:
-    """Say what is not as in the forest of these data."""
-    msg = f"{type(model).__name__} is not the forest of these data: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)

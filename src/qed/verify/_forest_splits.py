@@ -12,7 +12,8 @@ import numpy as np
 
 from qed.verify._category_sets import drawn_side, orders
 from qed.verify._cuts import Cuts, Sample
-from qed.verify._forest_nodes import RELATIVE, Nodes, number_of_rows, refuse
+from qed.verify._forest_nodes import RELATIVE, Nodes, number_of_rows
+from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories
 from qed.verify._seeds import columns_of_node, drawn_sides
 
@@ -46,7 +47,7 @@ class Grown(NamedTuple):
     seed: Array
 
 
-class Looked(NamedTuple):
+class ComparedSplits(NamedTuple):
     """How many splits and impure leaves were compared with all other cuts, and how many there are."""
 
     splits: int = 0
@@ -54,9 +55,9 @@ class Looked(NamedTuple):
     leaves: int = 0
     all_leaves: int = 0
 
-    def plus(self, other: Looked) -> Looked:
+    def plus(self, other: ComparedSplits) -> ComparedSplits:
         """Add up."""
-        return Looked(*(a + b for a, b in zip(self, other, strict=True)))
+        return ComparedSplits(*(a + b for a, b in zip(self, other, strict=True)))
 
     def words(self) -> str:
         """Say how many."""
@@ -102,7 +103,7 @@ def _affordable(sizes: Array, features: int, sample: Sample, budget: float) -> i
     return max(int(np.searchsorted(cost, budget, side="right")), 1)
 
 
-def check_splits(model: Any, number: int, grown: Grown, bag: Bag, budget: float) -> Looked:
+def check_splits(model: Any, number: int, grown: Grown, bag: Bag, budget: float) -> ComparedSplits:
     """See that no other cut of the drawn columns gains more, and that leaves of several targets could not be split."""
     tree, count = grown.tree, np.zeros(len(grown.tree.feature), dtype=np.int64)
     for _, at in grown.levels:
@@ -129,7 +130,7 @@ def check_splits(model: Any, number: int, grown: Grown, bag: Bag, budget: float)
     split = gain > model.min_impurity_decrease * (1 + RELATIVE) + RELATIVE * grown.masses[few] / whole
     if split.any():
         refuse(model, f"leaf {int(few[np.argmax(split)])} of tree {number} holds several targets, and could be split")
-    return Looked(len(some), len(inner), len(few), len(ends))
+    return ComparedSplits(len(some), len(inner), len(few), len(ends))
 
 
 def _open_leaves(model: Any, grown: Grown, bag: Bag, count: Array, fewest: int, lightest: float) -> Array:

@@ -21,11 +21,11 @@ from qed.verify._forest_nodes import (
     levels_of,
     nodes_of,
     number_of_rows,
-    refuse,
 )
-from qed.verify._forest_splits import BINS, BUDGET, Bag, Grown, Looked, bins_of, check_splits, ranks_of
+from qed.verify._forest_splits import BINS, BUDGET, Bag, ComparedSplits, Grown, bins_of, check_splits, ranks_of
 from qed.verify._label_weights import class_factors
 from qed.verify._quantiles import off_medians
+from qed.verify._refusals import refuse
 from qed.verify._rows import read_data
 from qed.verify._seeds import mixed, rows_with_replacement, stream
 from qed.verify._verdict import Verdict
@@ -77,6 +77,8 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     n, trees = len(rows.X), model.trees_
     if not 0 <= model.seed_ < 2**63:
         refuse(model, "its seed is none")
+    if not 1 <= len(trees.sizes) <= model.n_estimators:
+        refuse(model, f"it has {len(trees.sizes)} trees, and {model.n_estimators} were asked for")
     stated = (certificate.trees, certificate.rows, certificate.is_greedy)
     if stated != (len(trees.sizes), n, not model._is_random) or certificate.delta != 0.05:  # noqa: SLF001
         refuse(model, f"it states {stated[0]} trees and {stated[1]} rows")
@@ -84,7 +86,7 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     ranks = None
     if not model._is_random:  # noqa: SLF001
         ranks = ranks_of(rows.X, bins_of(rows.X, rows.share if rows.weighted else None, BINS))
-    budget, looked = BUDGET / len(trees.sizes), Looked()
+    budget, looked = BUDGET / len(trees.sizes), ComparedSplits()
     for number in range(len(trees.sizes)):
         held = nodes_of(model, trees, number)
         tree = rows.nodes(held)
@@ -170,7 +172,7 @@ def _weights(model: Any, rows: _Rows, times: Array) -> Array:
 
 def _check_tree(
     model: Any, number: int, tree: Nodes, rows: _Rows, bag: Array, weight: Array, ranks: Any, budget: float
-) -> Looked:
+) -> ComparedSplits:
     X, target, s = rows.X[bag], rows.sample.target[bag], weight[bag]
     n_nodes = len(tree.feature)
     count, held = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes)

@@ -16,7 +16,8 @@ from qed.core._records import public_name
 from qed.core._targets import as_target
 from qed.verify._answers import agreed
 from qed.verify._blocks import picked, side_by_side
-from qed.verify._part import folds_of, is_nothing, refuse
+from qed.verify._part import folds_of, is_nothing
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -89,7 +90,7 @@ def _to_the_last_bit(encoder: Any, codes: Array, X: Any, y: Any) -> Array:
     own = np.asarray(encoder._coded_by_folds(X, y))  # noqa: SLF001
     size = np.max(np.abs(codes), initial=0.0)
     if own.shape != codes.shape or not np.all(np.abs(own - codes) <= 1e-12 * size):
-        refuse(encoder, "codes the rows of its fit in another way than its folds and targets give")
+        refuse_changed(encoder, "codes the rows of its fit in another way than its folds and targets give")
     return own
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._ascents import Decomposed, decomposed, refuse, require, require_decomposition
+from qed.verify._ascents import Decomposed, decomposed, require, require_decomposition
 from qed.verify._mixtures import require_ascent
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Step(NamedTuple):
 def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, None, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     prior = (seen.mean * seen.weight + 1) / (seen.weight + 1)
     stored = _stored(model, rows.p)

@@ -9,11 +9,12 @@ of the constraints.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError, _tables, _targets
+from qed.core import _tables, _targets
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read_data
 from qed.verify._verdict import Verdict
 
@@ -28,7 +29,7 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     """Check the conditions level by level."""
     data = read_data(model, _as_table(X), y, sample_weight)
     if not (certificate.what == "The best monotone curve" and certificate.rows == data.n_rows):
-        _refuse(model, f"its certificate is not about a curve of {data.n_rows} rows")
+        refuse(model, f"its certificate is not about a curve of {data.n_rows} rows")
     s = np.ones(data.n_rows) if data.weight is None else data.weight
     x, target, s = data.X[s > 0, 0].astype(np.float64), data.y[s > 0].astype(np.float64), s[s > 0]
     places, at = np.unique(x, return_inverse=True)
@@ -38,7 +39,7 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     target, s = sign * target.astype(EXTENDED), s.astype(EXTENDED)
     low, high = _bounds(model, sign)
     if not (np.all(np.diff(curve) >= 0) and curve[0] >= low and curve[-1] <= high):
-        _refuse(model, "its curve is not monotone, or leaves its bounds")
+        refuse(model, "its curve is not monotone, or leaves its bounds")
     error = s * (target - curve[at])
     sums, sizes, weight = (np.zeros(len(places), EXTENDED) for _ in range(3))
     for total, values in ((sums, error), (sizes, np.abs(error)), (weight, s)):
@@ -51,7 +52,7 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
         total = weight[own].sum()
         slack = DOUBLE * ((64 + counts[own].sum()) * sizes[own].sum() + 64 * total * abs(level))
         if not _is_best(sums[own], slack, on_low=level == low, on_high=level == high):
-            _refuse(
+            refuse(
                 model, f"at x = {places[begin]:.12g} another monotone curve is better than {float(sign * level):.12g}"
             )
         if level not in (low, high):
@@ -75,13 +76,13 @@ def _curve(model: Any, places: Array) -> Array:
     """Return the curve at the distinct x of the fit, once its ends are found to be some of them."""
     ends, values = np.asarray(model.X_thresholds_), np.asarray(model.y_thresholds_)
     if not (len(ends) and np.isin(ends, places).all() and ends[0] == places[0] and ends[-1] == places[-1]):
-        _refuse(model, "the ends of its levels are not x of these rows")
+        refuse(model, "the ends of its levels are not x of these rows")
     if not (model.X_min_ == places[0] and model.X_max_ == places[-1]):
-        _refuse(model, f"these rows lie between {places[0]:.12g} and {places[-1]:.12g}")
+        refuse(model, f"these rows lie between {places[0]:.12g} and {places[-1]:.12g}")
     after = np.searchsorted(ends, places)
     is_end = ends[after] == places
     if not np.array_equal(values[after][~is_end], values[after - 1][~is_end]):
-        _refuse(model, "its curve has a knot between two rows, or a level lacks one of its ends")
+        refuse(model, "its curve has a knot between two rows, or a level lacks one of its ends")
     return np.asarray(values[after])
 
 
@@ -95,14 +96,14 @@ def _require_direction(model: Any, at: Array, target: Array, s: Array) -> None:
     """Refuse a curve that rises where it was to fall, or by the correlation of ranks should."""
     if model.increasing != "auto":
         if model.increasing_ is not bool(model.increasing):
-            _refuse(model, f"increasing={model.increasing!r} was asked for, and increasing_ is {model.increasing_!r}")
+            refuse(model, f"increasing={model.increasing!r} was asked for, and increasing_ is {model.increasing_!r}")
         return
     first, second = (_middle_ranks(values, s) for values in (at, target))
     spread = np.sqrt((s @ first**2) * (s @ second**2))
     product = s @ (first * second)
     # ranks round; a correlation of nothing has either sign
     if abs(product) > 1e-9 * spread and bool(product > 0) is not model.increasing_:
-        _refuse(
+        refuse(
             model, f"Spearman's correlation is {float(product / spread):.6g}, and increasing_ is {model.increasing_!r}"
         )
 
@@ -122,8 +123,3 @@ def _as_table(X: Any) -> Any:
         return X
     array = _targets.as_target(X, "X")
     return array[:, np.newaxis] if array.ndim == 1 else X
-
-
-def _refuse(model: Any, what: str) -> NoReturn:
-    msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)

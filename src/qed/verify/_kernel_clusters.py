@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ BOUND_ROWS = 2000  # rows of a kernel whose eigenvalues are found
 def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     data = read_data(model, X, None, sample_weight)
     x = np.asarray(data.X, np.float64)
     s = np.ones(len(x)) if data.weight is None else data.weight
     if not np.array_equal(model.rows_, x) or not np.array_equal(model.weights_, s):
-        _refuse(model, "it keeps other rows or weights than these")
+        refuse(model, "it keeps other rows or weights than these")
     K, k, labels = kernel_of(model, x), model.n_clusters, np.asarray(model.labels_)
     n = len(x)
     size = float(np.sum(s * np.abs(np.diag(K)))) + float(np.max(np.abs(K))) * float(s.sum())
@@ -40,29 +40,22 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
     inertia = float(np.sum(s * np.maximum(own, 0.0)))
     for words, found in (("in its certificate", certificate.objective), ("it stores", model.inertia_)):
         if not abs(inertia - found) <= near:
-            _refuse(model, f"the inertia {words} is {found:.12g}, and that of its labels {inertia:.12g}")
+            refuse(model, f"the inertia {words} is {found:.12g}, and that of its labels {inertia:.12g}")
     per_row = 1e-11 * n**0.5 * float(np.max(np.abs(K)))
     if certificate.outcome == "solved" and np.any((own - away.min(axis=1) > per_row) & (s > 0)):
-        _refuse(model, "a row is nearer to another centre")
+        refuse(model, "a row is nearer to another centre")
     total = float(s @ np.diag(K) - s @ K @ s / s.sum())
     if not abs(total - certificate.null_objective) <= near:
-        _refuse(model, "the total is another")
+        refuse(model, "the total is another")
     if certificate.drift != 0 or not certificate.rounding <= 2 * near:
-        _refuse(model, "it states a drift or a rounding that no fit has")
+        refuse(model, "it states a drift or a rounding that no fit has")
     trace = certificate.trace
     if np.any(np.diff(trace) > near) or (len(trace) and not abs(trace[-1] - inertia) <= near):
-        _refuse(model, "its inertia increased between iterations, or ended elsewhere than it states")
+        refuse(model, "its inertia increased between iterations, or ended elsewhere than it states")
     bound = _least(K, s, k)
     if not certificate.bound <= bound + near:
-        _refuse(model, f"no bound of {certificate.bound:.8g} on the inertia is known, only {bound:.8g}")
+        refuse(model, f"no bound of {certificate.bound:.8g} on the inertia is known, only {bound:.8g}")
     return Verdict(certificate.statement, inertia, inertia - bound, near, certificate.gap)
-
-
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
-        " Fit again."
-    )
 
 
 def kernel_of(model: Any, x: Array) -> Array:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
-from qed.verify._same_data import difference, look
+from qed.verify._same_data import difference, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute the largest error and the bound; raise CertificateError when they are not as claimed."""
     rows = read(model, X, y, sample_weight)
-    words = difference(certificate.fingerprint, look(rows), rows.p)
+    words = difference(certificate.fingerprint, summarize_columns(rows), rows.p)
     if words is not None:
         raise CertificateError(words)
     blocks = list(rows.blocks())
@@ -26,23 +27,21 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     target = np.concatenate([block.y[block.s > 0, 0] for block in blocks]).astype(EXTENDED)
     w = np.asarray(model.coef_, dtype=EXTENDED)
     if w.shape != (rows.p,) or not np.all(np.isfinite(w)) or not np.isfinite(model.intercept_):
-        raise CertificateError(_CHANGED.format("its coefficients do not fit the columns"))
+        refuse(model, "its coefficients do not fit the columns")
     height = float(np.max(np.abs(target - table @ w - EXTENDED(model.intercept_))))
     scale = float(np.max(np.abs(target))) + height
     if not abs(height - certificate.objective) <= 1e-9 * scale + certificate.gap:
-        raise CertificateError(_CHANGED.format(f"the largest error is {height:.10g}, not {certificate.objective:.10g}"))
+        refuse(model, f"the largest error is {height:.10g}, not {certificate.objective:.10g}")
     null = float((target.max() - target.min()) / 2 if model.fit_intercept else np.max(np.abs(target)))
     if not abs(null - certificate.null_objective) <= 1e-6 * null:
-        raise CertificateError(_CHANGED.format(f"the largest error of the null model is {null:.10g}"))
+        refuse(model, f"the largest error of the null model is {null:.10g}")
     least = float(np.max(np.abs(w) * _sizes(table, intercept=bool(model.fit_intercept)), initial=0))
     if not certificate.radius >= least * (1 - 1e-6):
-        raise CertificateError(_CHANGED.format(f"it speaks of coefficients within {certificate.radius:.3g} alone"))
+        refuse(model, f"it speaks of coefficients within {certificate.radius:.3g} alone")
     proved = _proved(table, target, certificate, intercept=bool(model.fit_intercept))
     distance, rounding = max(height - proved, 0.0), 1e-9 * scale
     if not (np.isfinite(rounding) and distance <= certificate.gap + rounding):
-        raise CertificateError(
-            _CHANGED.format(f"the largest error could only be shown to be within {distance:.3g} of the least")
-        )
+        refuse(model, f"the largest error could only be shown to be within {distance:.3g} of the least")
     return Verdict(certificate.statement, height, distance, rounding, certificate.gap)
 
 
@@ -69,9 +68,3 @@ def _proved(table: Any, target: Any, certificate: DualityGapCertificate, *, inte
     total = np.abs(v).sum()
     seen = np.abs(A.T @ v).sum() * certificate.radius
     return max(float((v @ (target - middle) - seen) / total), 0.0) if total > 0 else 0.0  # no error is below zero
-
-
-_CHANGED = (
-    "The certificate of this PowerRegressor is false: {}. The coefficients, parameters or certificate were changed after the fit,"
-    " or the rows come in another order than in the fit. Fit again, or load the model from its file."
-)

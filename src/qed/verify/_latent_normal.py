@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._ascents import refuse, require, require_none
+from qed.verify._ascents import require, require_none
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read
-from qed.verify._same_data import Seen, look, require_same_data
+from qed.verify._same_data import ColumnSummary, require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ LEAST_NOISE = 1e-8
 class _Covariance:
     """What the rows say: the pass over them, and their covariance with divisor n."""
 
-    seen: Seen
+    seen: ColumnSummary
     S: Array
 
     @property
@@ -110,7 +111,7 @@ def check_probabilistic(
 
 def _covariance(model: Any, X: Any) -> _Covariance:
     rows = read(model, X, None, None)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     stored = np.asarray(model.mean_, dtype=EXTENDED)
     deviation = np.sqrt(seen.spread / seen.weight)
     if not np.all(np.abs(stored - seen.mean) <= 1e-9 * deviation + 1e-12 * np.abs(seen.mean)):

@@ -16,6 +16,7 @@ from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
 from qed.core._validation import is_source
 from qed.verify._names import called
+from qed.verify._refusals import refuse_changed
 from qed.verify._streamed import order_statistics, times_of
 from qed.verify._summaries import Summary, of_column, of_source
 
@@ -187,7 +188,7 @@ class Learnt:
 
     def refuse(self, words: str) -> NoReturn:
         """Raise: the model and the rows say different things."""
-        raise CertificateError(f"{type(self.model).__name__} {words}. The model was changed, or the data are others.")
+        refuse_changed(self.model, words)
 
     def require(self, is_so: Any, words: str) -> None:
         """Refuse unless something is so."""

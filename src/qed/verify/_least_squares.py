@@ -18,7 +18,7 @@ import numpy as np
 from qed.core import CertificateError, Estimator
 from qed.verify._declared import declares
 from qed.verify._rows import EXTENDED, UNIT, Rows, read
-from qed.verify._same_data import Seen, look, require_same_data, require_same_moments
+from qed.verify._same_data import ColumnSummary, require_same_data, require_same_moments, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Problem:
     """The problem in the coefficients alone, the best intercept taken out, at the coefficients of the model."""
 
     rows: Rows
-    seen: Seen
+    seen: ColumnSummary
     mean: Array  # (q,), zero without intercept
     length: Array  # (p,) of the columns
     reach: Array  # (m,) how long predictions and targets can be: the yardstick of rounding
@@ -69,7 +69,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     w = np.atleast_2d(model.coef_).T.astype(EXTENDED)  # type: ignore[attr-defined]
     b = np.broadcast_to(np.asarray(model.intercept_, dtype=EXTENDED), (rows.m,))  # type: ignore[attr-defined]
     _require_shapes(model, rows, w, b, alpha)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     if vars(model).get("moments_") is not None:
         require_same_moments(model, certificate.fingerprint, rows, seen)
@@ -120,7 +120,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
 
-def _offset(rows: Rows, seen: Seen, point: _Point, w: Array, b: Array, reach: Array) -> tuple[Array, Array]:
+def _offset(rows: Rows, seen: ColumnSummary, point: _Point, w: Array, b: Array, reach: Array) -> tuple[Array, Array]:
     """Return what an intercept other than the best one costs, and a bound on the rounding of that."""
     p = len(w)
     size = np.abs(seen.mean[p:]) + np.abs(seen.mean[:p]) @ np.abs(w) + np.abs(b)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, Labelled, labelled, refuse, require_near, require_shares
+from qed.verify._by_class import BELIEVED, Estimate, Labelled, labelled, require_near, require_shares
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 from qed.verify._verdict import Verdict
 
@@ -20,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 def check(
-    estimate: Callable[..., tuple[float, float, float]],
+    estimate: Callable[..., Estimate],
     model: Any,
     certificate: LikelihoodCertificate,
     X: Any,
@@ -28,20 +29,25 @@ def check(
     sample_weight: Any,
 ) -> Verdict:
     """Estimate the parameters again, as the class of the model does; raise CertificateError when they are others."""
-    likelihood, off, rounding = estimate(model, certificate, X, y, sample_weight)
-    _require_likelihood(model, certificate, likelihood)
-    return Verdict(certificate.statement, likelihood, off, rounding, certificate.rounding, measure="log-likelihood")
+    found = estimate(model, certificate, X, y, sample_weight)
+    _require_likelihood(model, certificate, found.likelihood, found.slack)
+    return Verdict(
+        certificate.statement,
+        found.likelihood,
+        found.off,
+        found.rounding,
+        certificate.rounding,
+        measure="log-likelihood",
+    )
 
 
-def _require_likelihood(model: Any, certificate: LikelihoodCertificate, found: float) -> None:
+def _require_likelihood(model: Any, certificate: LikelihoodCertificate, found: float, slack: float) -> None:
     stated = certificate.log_likelihood
-    if stated != found and not abs(stated - found) <= 1e-8 * (1 + abs(found) + model.n_features_in_):
+    if stated != found and not abs(stated - found) <= 1e-8 * (1 + abs(found) + model.n_features_in_) + slack:
         refuse(model, f"its log-likelihood is {found:.12g} a row, and {stated:.12g} is stated")
 
 
-def check_normal(
-    model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any
-) -> tuple[float, float, float]:
+def check_normal(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Check means and variances of independent normal columns."""
     found = labelled(model, certificate, X, y, sample_weight)
     near = min(certificate.rounding, BELIEVED) + found.rounding
@@ -63,7 +69,7 @@ def check_normal(
     off = max(off, require_near(model, "the variance of a column", model.var_, variance, slack))
     if not np.array_equal(model.moments_.mean, model.theta_):
         refuse(model, "its statistic has other means than it stores")
-    return _likelihood_of_columns(model, found, prior), off, found.rounding
+    return Estimate(_likelihood_of_columns(model, found, prior), off, found.rounding)
 
 
 def _likelihood_of_columns(model: Any, found: Labelled, prior: Array) -> float:

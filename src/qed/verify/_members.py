@@ -12,7 +12,8 @@ from qed.core._targets import as_target
 from qed.verify._answers import agreed
 from qed.verify._blocks import rows_of, stacked
 from qed.verify._declared import declares
-from qed.verify._part import HALVING, Part, folds_of, numbered, refuse, same_parameters, weight_for
+from qed.verify._part import HALVING, Part, folds_of, numbered, same_parameters, weight_for
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import OtherData
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def stacking(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
             members
         )
         if not sized or len(inner) != len(members):
-            refuse(model, "does not hold a model of each member for each fold")
+            refuse_changed(model, "does not hold a model of each member for each fold")
         for (name, part, template), of_folds, method, said in zip(
             members, inner, model.stack_method_, asked, strict=True
         ):
@@ -63,7 +64,9 @@ def stacking(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     if template is None:  # the default of its kind, with the parameters of its class
         usual = "LogisticRegression" if declares(model, "classes_") else "RidgeCV"
         if public_name(type(last)) != f"qed.linear_model.{usual}":
-            refuse(model, f"has a {type(last).__name__} as its final model, and without a name for one it is {usual}")
+            refuse_changed(
+                model, f"has a {type(last).__name__} as its final model, and without a name for one it is {usual}"
+            )
         template = type(last)()
     own = weight_for(last, _own_weight(model, "final_estimator", sample_weight))
     yield Part("final_estimator", last, template, table, target, own)
@@ -83,7 +86,9 @@ def _require_methods(model: Any, members: list[tuple[str, Any, Any]]) -> None:
         next((one for one in order if hasattr(type(part), one) and hasattr(part, one)), None) for _, part, _ in members
     ]
     if list(model.stack_method_) != right:
-        refuse(model, f"asks its members for {model.stack_method_!r:.100}, and its parameters lead to {right!r:.100}")
+        refuse_changed(
+            model, f"asks its members for {model.stack_method_!r:.100}, and its parameters lead to {right!r:.100}"
+        )
 
 
 def _asked(part: Any, method: str, X: Any) -> Array:
@@ -107,7 +112,7 @@ def _members(model: Any) -> list[tuple[str, Any, Any]]:
     kept = [(name, one) for name, one in model.estimators if not (isinstance(one, str) and one == "drop")]
     found = vars(model)["estimators_"]
     if not isinstance(found, list | tuple) or len(found) != len(kept):
-        refuse(model, f"does not hold one fitted model for each of {[name for name, _ in kept]!r:.200}")
+        refuse_changed(model, f"does not hold one fitted model for each of {[name for name, _ in kept]!r:.200}")
     return [(name, part, template) for (name, template), part in zip(kept, found, strict=True)]
 
 
@@ -123,7 +128,7 @@ def multi_output(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Par
         if len(own) != len(parts) or not all(
             _equal(a, vars(b).get("classes_")) for a, b in zip(own, parts, strict=True)
         ):
-            refuse(model, "has other labels than its parts")
+            refuse_changed(model, "has other labels than its parts")
 
 
 def threshold(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
@@ -133,7 +138,7 @@ def threshold(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
         at, mean = (np.asarray(model.cv_results_[name], dtype=np.float64) for name in ("thresholds", "scores"))
         best = int(np.argmax(mean))
         if at.shape != mean.shape or model.best_threshold_ != at[best] or model.best_score_ != mean[best]:
-            refuse(model, "stores another threshold or score than the best of its table")
+            refuse_changed(model, "stores another threshold or score than the best of its table")
         if isinstance(model.cv, str) and model.cv == "prefit":
             template = part
         elif not model.refit:
@@ -154,7 +159,7 @@ def search(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
         or not 0 <= best < len(settings)
         or not same_parameters(state["best_params_"], settings[best])
     ):
-        refuse(model, "stores other best parameters than its table of scores")
+        refuse_changed(model, "stores other best parameters than its table of scores")
     if public_name(type(model)) in HALVING:
         _require_rounds(model, results)
     _require_scores(model, results, best)
@@ -173,12 +178,12 @@ def _require_scores(model: Any, results: dict[str, Any], best: int) -> None:
         rank = np.array([1 + int(np.sum(known > value)) for value in known])
         near = np.isclose(folds.mean(axis=1), mean, rtol=1e-12, atol=1e-300, equal_nan=True)
         if not near.all() or not np.array_equal(rank, results[f"rank_test_{name}"]):
-            refuse(model, "stores means or ranks that do not follow from the scores of its folds")
+            refuse_changed(model, "stores means or ranks that do not follow from the scores of its folds")
         chooses = not callable(model.refit) and (model.refit == name if several else True)
         halving = public_name(type(model)) in HALVING
         ranked = np.where(results["iter"] == results["iter"].max(), rank, len(rank) + 1) if halving else rank
         if chooses and (best != int(np.argmin(ranked)) or not same_parameters(float(mean[best]), model.best_score_)):
-            refuse(model, "stores a best score or index that does not follow from its table of scores")
+            refuse_changed(model, "stores a best score or index that does not follow from its table of scores")
 
 
 def _require_rounds(model: Any, results: dict[str, Any]) -> None:
@@ -187,9 +192,9 @@ def _require_rounds(model: Any, results: dict[str, Any]) -> None:
     counts = [int(np.sum(rounds == number)) for number in range(model.n_iterations_)]
     short = counts[-1] < model.n_candidates_[-1] and model.outcome_ != "searched"  # a round that was not finished
     if sum(counts) != len(rounds) or (counts[:-1] if short else counts) != model.n_candidates_[: len(counts) - short]:
-        refuse(model, "stores rounds of other sizes than its table of scores")
+        refuse_changed(model, "stores rounds of other sizes than its table of scores")
     if not np.array_equal(results["n_resources"], np.repeat(model.n_resources_, counts)):
-        refuse(model, "stores another resource of its rounds than its table of scores")
+        refuse_changed(model, "stores another resource of its rounds than its table of scores")
     for number in range(1, len(counts)):
         before, now = np.flatnonzero(rounds == number - 1), np.flatnonzero(rounds == number)
         known = np.where(np.isnan(mean[before]), -np.inf, mean[before])
@@ -198,4 +203,4 @@ def _require_rounds(model: Any, results: dict[str, Any]) -> None:
         if model.resource == "n_samples":
             own = [settings[k] for k in kept]
         if not all(map(same_parameters, own, (settings[k] for k in now))):
-            refuse(model, "keeps other settings from round to round than the best of its table of scores")
+            refuse_changed(model, "keeps other settings from round to round than the best of its table of scores")

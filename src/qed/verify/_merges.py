@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._distances import distances
+from qed.verify._refusals import refuse
 from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
@@ -32,16 +32,16 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     rows = _rows(model, X)
     n = len(rows)
     if certificate.rows != n or model.n_leaves_ != n:
-        _refuse(model, f"it is about {certificate.rows} rows, and these are {n}")
+        refuse(model, f"it is about {certificate.rows} rows, and these are {n}")
     if certificate.what != f"Merges of the nearest clusters by {model.linkage} linkage":
-        _refuse(model, "it claims another linkage")
+        refuse(model, "it claims another linkage")
     children, heights = np.asarray(model.children_), np.asarray(model.distances_)
     if (
         model.linkage not in ("centroid", "median")
         and model.connectivity is None
         and np.any(np.diff(heights) < -1e-9 * heights.max(initial=0.0))
     ):
-        _refuse(model, "its heights fall")
+        refuse(model, "its heights fall")
     if model.connectivity is not None:
         off = _require_graph(model, rows, children, heights)
     elif n <= WHOLE:
@@ -59,7 +59,7 @@ def check_splits(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
     rows = _rows(model, X)
     n = len(rows)
     if certificate.rows != n or model.n_leaves_ != n or certificate.what != "Splits of the widest clusters":
-        _refuse(model, "it is about other rows, or claims something else")
+        refuse(model, "it is about other rows, or claims something else")
     D = rows if model.metric == "precomputed" else distances(rows, rows, model.metric)
     children, heights = np.asarray(model.children_), np.asarray(model.distances_)
     members: list[list[int]] = [[i] for i in range(n)]
@@ -70,19 +70,13 @@ def check_splits(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
         part = D[np.ix_(whole, whole)]
         off = max(off, abs(float(part.max()) - heights[t]))
         if not off <= slack:
-            _refuse(model, f"split {t} is of a cluster of diameter {part.max():.8g}, not {heights[t]:.8g}")
+            refuse(model, f"split {t} is of a cluster of diameter {part.max():.8g}, not {heights[t]:.8g}")
         _require_split(model, D, set(members[a]), set(members[b]), slack)
     if np.any(np.diff(heights) < 0):
-        _refuse(model, "its splits are not in order")
+        refuse(model, "its splits are not in order")
     if not np.array_equal(_labels(children, n, np.arange(n - 1) < n - model.n_clusters), model.labels_):
-        _refuse(model, "its labels are not those of its splits")
+        refuse(model, "its labels are not those of its splits")
     return Verdict(certificate.statement, float(n), off, certificate.rounding, certificate.rounding, "diameter")
-
-
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"This {type(model).__name__} is not what these data give: {words}. The model was changed, or the data are others."
-    )
 
 
 def _rows(model: Any, X: Any) -> Array:
@@ -112,7 +106,7 @@ def _require_split(model: Any, D: Array, one: set[int], two: set[int], slack: fl
                 stay.remove(nextone)
             if set(gone) == leavers:
                 return
-    _refuse(model, "a cluster is split where the rule does not split it")
+    refuse(model, "a cluster is split where the rule does not split it")
 
 
 def _replay(model: Any, rows: Array, children: Array, heights: Array) -> float:
@@ -135,13 +129,13 @@ def _go_on(model: Any, D: Array, ids: Array, sizes: Array, children: Array, heig
         place = [int(np.flatnonzero(ids == one)[0]) if one in ids else -1 for one in children[t]]
         a, b = place
         if a < 0 or b < 0:
-            _refuse(model, f"merge {t} joins clusters that are not there")
+            refuse(model, f"merge {t} joins clusters that are not there")
         here, least = float(root(max(D[a, b], 0.0))), float(root(max(float(D.min()), 0.0)))
         off = max(off, abs(here - heights[t]))
         if not abs(here - heights[t]) <= slack:
-            _refuse(model, f"merge {t} is at height {here:.8g}, not {heights[t]:.8g}")
+            refuse(model, f"merge {t} is at height {here:.8g}, not {heights[t]:.8g}")
         if not here <= least + slack:
-            _refuse(model, f"merge {t} joins clusters {here:.8g} apart, and others are {least:.8g} apart")
+            refuse(model, f"merge {t} joins clusters {here:.8g} apart, and others are {least:.8g} apart")
         D[a] = D[:, a] = _joined(linkage, D[a], D[b], D[a, b], sizes, a, b)
         D[a, a] = np.inf
         D[b] = D[:, b] = np.inf
@@ -207,7 +201,7 @@ def _sample(model: Any, rows: Array, children: Array, heights: Array) -> float:
             if abs(height - heights[t]) > off:
                 off, wrong = abs(height - heights[t]), int(t)
     if not off <= 1e-9 * scale:
-        _refuse(model, f"merge {wrong} is at another height than {heights[wrong]:.8g}, off by {off:.3g}")
+        refuse(model, f"merge {wrong} is at another height than {heights[wrong]:.8g}, off by {off:.3g}")
     if linkage in CENTROIDS:
         left = WHOLE // 2  # clusters there were before the last merges
         kept = np.setdiff1d(np.arange(2 * n - left), children[: n - left].ravel())
@@ -220,13 +214,14 @@ def _sample(model: Any, rows: Array, children: Array, heights: Array) -> float:
         some = np.linspace(0, n - 1, 64).astype(int)
         away = rows[some] if model.metric == "precomputed" else distances(rows[some], rows, model.metric)
         if np.any(_meetings(children, heights, some, n) > away + 1e-9 * scale):
-            _refuse(model, "rows are nearer than the height at which they meet")
+            refuse(model, "rows are nearer than the height at which they meet")
     return off
 
 
 def _centres(rows: Array, children: Array, linkage: str) -> tuple[Array, Array]:
+    """Return the centres of all clusters, about the medians of the columns, and their numbers of rows."""
     n = len(rows)
-    centres, weights = np.vstack([rows, np.empty((n - 1, rows.shape[1]))]), np.ones(2 * n - 1)
+    centres, weights = np.vstack([rows - np.median(rows, axis=0), np.empty((n - 1, rows.shape[1]))]), np.ones(2 * n - 1)
     for t, (a, b) in enumerate(children):
         weights[n + t] = weights[a] + weights[b]
         share = 0.5 if linkage == "median" else weights[b] / weights[n + t]
@@ -288,7 +283,7 @@ def _require_graph(model: Any, rows: Array, children: Array, heights: Array) -> 
         )
         off = float(np.max(np.abs(step - heights)))
         if not off <= 1e-9 * float(heights.max()):
-            _refuse(model, f"a merge is at another height, off by {off:.3g}")
+            refuse(model, f"a merge is at another height, off by {off:.3g}")
         return off
     order, begin, size = _members(children, n)
     slack = 1e-9 * float(heights.max())
@@ -296,7 +291,7 @@ def _require_graph(model: Any, rows: Array, children: Array, heights: Array) -> 
         one, two = (order[begin[c] : begin[c] + size[c]] for c in (a, b))
         D = rows[np.ix_(one, two)] if model.metric == "precomputed" else distances(rows[one], rows[two], model.metric)
         if not D.min() - slack <= heights[t] <= D.max() + slack:
-            _refuse(
+            refuse(
                 model, f"merge {t} is at height {heights[t]:.8g}, and its rows are {D.min():.8g} to {D.max():.8g} apart"
             )
     return 0.0
@@ -313,7 +308,7 @@ def _require_cut(model: Any, children: Array, heights: Array) -> None:
         made = top[n:] < model.distance_threshold
     labels = _labels(children, n, made)
     if not np.array_equal(labels, model.labels_) or model.n_clusters_ != int(labels.max()) + 1:
-        _refuse(model, "its labels are not those of its merges")
+        refuse(model, "its labels are not those of its merges")
 
 
 def _labels(children: Array, n: int, made: Array) -> Array:

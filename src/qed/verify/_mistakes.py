@@ -15,7 +15,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._declared import declares
 from qed.verify._rows import EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check(model: Any, certificate: MistakeBoundCertificate, X: Any, y: Any, samp
         refuse_stream(model, certificate, X, y, sample_weight)
     assert certificate.fingerprint is not None  # noqa: S101  refused above
     rows = read(model, X, y, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     w, b = np.asarray(model.coef_, EXTENDED), np.asarray(model.intercept_, EXTENDED)
     if (
         w.shape != (len(certificate.margins), rows.p)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, refuse, require_near
+from qed.verify._by_class import BELIEVED, Estimate, require_near
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read_data
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def check(
-    model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any
-) -> tuple[float, float, float]:
+def check(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Estimate the parameters of every column again, and the likelihood."""
     data = read_data(model, X, y, sample_weight)
     used = slice(None) if data.weight is None else data.weight > 0
@@ -48,7 +47,7 @@ def check(
         total = total + likelihood
     if model.sizes_.tolist() != [one.shape[1] for one in model.parameters_]:
         refuse(model, "its columns have other numbers of parameters")
-    return float(total / weight.sum()), off, own
+    return Estimate(float(total / weight.sum()), off, own)
 
 
 def _variance(column: Array, s: Array) -> Any:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._ascents import Decomposed, decomposed, refuse, require, require_decomposition, require_none
+from qed.verify._ascents import Decomposed, decomposed, require, require_decomposition, require_none
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Parameters(NamedTuple):
     covariances: Array  # (k, p, p)
 
 
-class Found(NamedTuple):
+class EmStep(NamedTuple):
     """What one pass over the rows found."""
 
     objective: float
@@ -44,7 +45,7 @@ class Found(NamedTuple):
 def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     what = "log-likelihood" if model.algorithm == "soft" else "log-likelihood of the most probable components"
     stored = read_components(model, model.n_components)
     return judge(model, certificate, what, stored, partial(_step, model, rows), partial(_compare, model, rows))
@@ -53,7 +54,7 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
 def check_classes(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Do the same for mixtures of classes: a row with a label belongs to the components of its class alone."""
     rows = read(model, X, y, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     labels, known = rows.classes.tolist(), model.classes_.tolist()
     if [label for label in labels if model.unlabeled is None or label != model.unlabeled] != known:
         refuse(model, "its classes are not those of the labels")
@@ -74,7 +75,7 @@ def judge(
     certificate: AscentCertificate,
     what: str,
     stored: Parameters,
-    step: Callable[[Parameters], Found],
+    step: Callable[[Parameters], EmStep],
     compare: Callable[[Parameters, Parameters], Decomposed] | None,
 ) -> Verdict:
     """Hold the certificate of Gaussian components against the objective at these, and against one more step.
@@ -112,9 +113,9 @@ def _require_gain(
     model: Any,
     certificate: AscentCertificate,
     stored: Parameters,
-    here: Found,
+    here: EmStep,
     found: Decomposed | None,
-    step: Callable[[Parameters], Found],
+    step: Callable[[Parameters], EmStep],
 ) -> None:
     """Hold what the next step gains, and the parts of a likelihood, against what was found.
 
@@ -284,12 +285,12 @@ def _components(model: Any, at: Parameters) -> Components:
     return Components(levels, factors, at.means, log_prior)
 
 
-def _step(model: Any, rows: Rows, at: Parameters, possible: Array | None = None) -> Found:
+def _step(model: Any, rows: Rows, at: Parameters, possible: Array | None = None) -> EmStep:
     """Find the objective, and the parameters that one step leads to."""
     components = _components(model, at)
     found = sums(model, rows, components, possible)
     objective = float((found.total + components.log_prior) / found.weight)
-    return Found(objective, _following(model, at, found))
+    return EmStep(objective, _following(model, at, found))
 
 
 def _compare(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify import _merges
 from qed.verify._distances import distances
+from qed.verify._refusals import refuse
 from qed.verify._rows import read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -21,29 +21,22 @@ STARTS = 300  # rows from which steps are taken again
 DOUBLE = 2.0**-53
 
 
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(
-        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit,"
-        " or the data are others. Fit again."
-    )
-
-
 # -- mean shift ------------------------------------------------------------------------------------------------
 
 
 def check_modes(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute the objective at all centres and after one more step; move a sample of rows to the centres again."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = np.asarray(read_data(model, X, None, None).X, np.float64)
     centres, radius = np.asarray(model.cluster_centers_, np.float64), float(model.bandwidth_)
     if model.bandwidth is not None and radius != float(model.bandwidth):
-        _refuse(model, f"its bandwidth is {radius:.10g}, not {model.bandwidth:.10g}")
+        refuse(model, f"its bandwidth is {radius:.10g}, not {model.bandwidth:.10g}")
     if model.bandwidth is None:
         _require_bandwidth(model, x, radius)
     for i, centre in enumerate(centres):
         if np.any(np.sqrt(np.sum((centres[i + 1 :] - centre) ** 2, axis=1)) <= radius * (1 - 1e-9)):
-            _refuse(model, "two of its centres are within the bandwidth")
+            refuse(model, "two of its centres are within the bandwidth")
     size = float(np.max(np.abs(x))) / radius if radius > 0 else 0.0
     most = 128 * (x.shape[1] + 8) * (DOUBLE * (1 + size) + 2.0**-36) * len(centres)
     here, gap = 0.0, 0.0
@@ -51,13 +44,13 @@ def check_modes(model: Any, certificate: StationaryCertificate, X: Any, y: Any, 
         value, mean = _step(x, centre, radius)
         here, gap = here + value, gap + value - _step(x, mean, radius)[0]
     if not certificate.rounding <= most or certificate.radius != 0 or certificate.curvature != 0:
-        _refuse(model, f"it states a rounding of {certificate.rounding:.3g}, a radius or a curvature that no fit has")
+        refuse(model, f"it states a rounding of {certificate.rounding:.3g}, a radius or a curvature that no fit has")
     if not abs(here - certificate.objective) <= most or certificate.null_objective != len(centres):
-        _refuse(model, f"its objective is {here:.10g}, not {certificate.objective:.10g}")
+        refuse(model, f"its objective is {here:.10g}, not {certificate.objective:.10g}")
     if not gap <= certificate.gap + most or not certificate.gap <= max(gap, 0.0) + 2 * most:
-        _refuse(model, f"another step lowers the objective by {gap:.4g}, and {certificate.gap:.4g} is stated")
+        refuse(model, f"another step lowers the objective by {gap:.4g}, and {certificate.gap:.4g} is stated")
     if certificate.step != "step to the mean of the rows within the bandwidth":
-        _refuse(model, "it speaks of other steps")
+        refuse(model, "it speaks of other steps")
     _require_labels(model, x, centres, radius)
     if certificate.outcome == "solved" and model.seeds is None and not model.bin_seeding:
         _require_all_modes(model, x, centres, radius)
@@ -80,13 +73,13 @@ def _require_bandwidth(model: Any, x: Array, radius: float) -> None:
     exact = len(some) == len(x)
     low, high = (np.mean(away),) * 2 if exact else (min(away), max(away))
     if not low * (1 - 1e-9) <= radius <= high * (1 + 1e-9):
-        _refuse(model, f"its bandwidth is {radius:.10g}, and the mean distance to a near row {np.mean(away):.10g}")
+        refuse(model, f"its bandwidth is {radius:.10g}, and the mean distance to a near row {np.mean(away):.10g}")
 
 
 def _require_labels(model: Any, x: Array, centres: Array, radius: float) -> None:
     labels = np.asarray(model.labels_)
     if labels.shape != (len(x),):
-        _refuse(model, "its labels are not those of these rows")
+        refuse(model, "its labels are not those of these rows")
     for first in range(0, len(x), 4096):
         some = slice(first, first + 4096)
         away = np.stack([np.sqrt(np.sum((x[some] - c) ** 2, axis=1)) for c in centres], axis=1)
@@ -96,11 +89,11 @@ def _require_labels(model: Any, x: Array, centres: Array, radius: float) -> None
         if np.any(away[np.arange(len(own)), own] > least + slack) and np.any(
             (away[np.arange(len(own)), own] > least + slack) & ~noise
         ):
-            _refuse(model, "a row is nearer to another centre")
+            refuse(model, "a row is nearer to another centre")
         if np.any(noise) and (model.cluster_all or np.any(least[noise] < radius - slack[noise])):
-            _refuse(model, "it calls rows noise that have a centre")
+            refuse(model, "it calls rows noise that have a centre")
         if not model.cluster_all and np.any(least[~noise] > radius + slack[~noise]):
-            _refuse(model, "it gives a centre to rows that have none within the bandwidth")
+            refuse(model, "it gives a centre to rows that have none within the bandwidth")
 
 
 def _require_all_modes(model: Any, x: Array, centres: Array, radius: float) -> None:
@@ -115,7 +108,7 @@ def _require_all_modes(model: Any, x: Array, centres: Array, radius: float) -> N
             if moved <= 1e-9 * radius:
                 break
         if np.min(np.sqrt(np.sum((centres - point) ** 2, axis=1))) > radius * (1 + 1e-6) + 1e-12:
-            _refuse(model, f"row {i} comes to rest where there is no centre")
+            refuse(model, f"row {i} comes to rest where there is no centre")
 
 
 # -- affinity propagation --------------------------------------------------------------------------------------
@@ -124,14 +117,14 @@ def _require_all_modes(model: Any, x: Array, centres: Array, radius: float) -> N
 def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute similarities, the cost of the exemplars, and that the prices are a dual solution."""
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = np.asarray(read_data(model, X, None, None).X, np.float64)
     n, given = len(x), model.affinity == "precomputed"
     S = x.copy() if given else -distances(x, x, "sqeuclidean")
     size = float(np.abs(S).max()) + (float(np.abs(x).max()) ** 2 * 1e-4 if not given else 0.0)
     stored = np.asarray(model.affinity_matrix_)
     if stored.shape != (n, n) or np.any(np.abs(stored - S) > 1e-9 * size):
-        _refuse(model, "its similarities are others")
+        refuse(model, "its similarities are others")
     S = stored
     preference = (
         np.full(n, np.median(S))
@@ -145,9 +138,9 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
         or np.any(labels >= max(len(exemplars), 0))
         or (len(exemplars) > 0) == bool(np.any(labels < 0))
     ):
-        _refuse(model, "its labels are not those of these rows")
+        refuse(model, "its labels are not those of these rows")
     if not given and not np.array_equal(vars(model).get("cluster_centers_"), x[exemplars]):
-        _refuse(model, "the exemplars that it keeps are other rows")
+        refuse(model, "the exemplars that it keeps are other rows")
     others = S.copy()
     np.fill_diagonal(others, -np.inf)
     best = np.maximum(others.max(axis=1), preference) if n > 1 else preference
@@ -156,30 +149,30 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
         chosen = np.zeros(n, bool)
         chosen[exemplars] = True
         if not np.array_equal(labels[exemplars], np.arange(len(exemplars))):
-            _refuse(model, "an exemplar does not stand for itself")
+            refuse(model, "an exemplar does not stand for itself")
         own = S[np.arange(n), exemplars[labels]]
         if np.any(own[~chosen] < S[:, exemplars].max(axis=1)[~chosen] - 1e-10 * float(np.abs(S).max())):
-            _refuse(model, "a row is more similar to another exemplar")
+            refuse(model, "a row is more similar to another exemplar")
         cost = float(fee[chosen].sum() + np.sum((best - own)[~chosen]))
     if not abs(cost - certificate.objective) <= near or certificate.rounding > near:
-        _refuse(model, f"its exemplars cost {cost:.10g}, not {certificate.objective:.10g}")
+        refuse(model, f"its exemplars cost {cost:.10g}, not {certificate.objective:.10g}")
     if (
         not abs(certificate.null_objective - float(fee.sum())) <= near
         or certificate.drift != 0
         or len(certificate.trace)
     ):
-        _refuse(model, "it states a drift, steps or a total that no fit has")
+        refuse(model, "it states a drift, steps or a total that no fit has")
     prices = np.asarray(model.prices_, np.float64)
     if prices.shape != (n,):
-        _refuse(model, "its prices are not those of these rows")
+        refuse(model, "its prices are not those of these rows")
     paid = prices.copy()  # each row pays itself, at no distance
     for i in range(n):
         paid += np.maximum(prices[i] - (best[i] - others[i]), 0.0)
     if np.any(paid > fee + near):
-        _refuse(model, "its prices are too high to bound anything")
+        refuse(model, "its prices are too high to bound anything")
     bound = float(prices.sum())
     if not certificate.bound <= bound + near:
-        _refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
+        refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
     return Verdict(certificate.statement, cost, max(cost - bound, 0.0), near, certificate.gap)
 
 
@@ -195,11 +188,11 @@ def check_subclusters(model: Any, certificate: ExactCertificate, X: Any, y: Any,
     )
     n, m = len(x), len(means)
     if certificate.rows != n or certificate.what != "Subclusters with the counts, means and radii" or counts.sum() != n:
-        _refuse(model, f"it is about {certificate.rows} rows, and these are {n}")
+        refuse(model, f"it is about {certificate.rows} rows, and these are {n}")
     size = float(np.max(np.abs(x))) + float(np.max(np.abs(means)))
     near = (1e-12 + 64 * n * DOUBLE) * size
     if np.any(squares > counts * model.threshold**2 * (1 + 1e-9) + counts * near * size):
-        _refuse(model, "a subcluster is wider than the threshold")
+        refuse(model, "a subcluster is wider than the threshold")
     off = _require_sums(model, x, means, counts, squares, near)
     _require_tree(model, m)
     labels, joined = np.asarray(model.subcluster_labels_), model.clusterer_
@@ -209,14 +202,14 @@ def check_subclusters(model: Any, certificate: ExactCertificate, X: Any, y: Any,
             or joined.linkage != "ward"
             or joined.n_clusters != model.n_clusters
         ):
-            _refuse(model, "something else has clustered its subclusters")
+            refuse(model, "something else has clustered its subclusters")
         _merges.check(joined, joined.certificate_, means, None, None)
         if not np.array_equal(joined.labels_, labels):
-            _refuse(model, "its subclusters have other labels")
+            refuse(model, "its subclusters have other labels")
     elif model.n_clusters is not None and m > model.n_clusters:
-        _refuse(model, "nothing has clustered its subclusters")
+        refuse(model, "nothing has clustered its subclusters")
     elif not np.array_equal(labels, np.arange(m)):
-        _refuse(model, "its subclusters have other labels")
+        refuse(model, "its subclusters have other labels")
     if model.compute_labels:
         _require_nearest(model, x, means, labels)
     return Verdict(certificate.statement, float(m), off, near, certificate.rounding, "subclusters")
@@ -230,14 +223,14 @@ def _require_sums(model: Any, x: Array, means: Array, counts: Array, squares: Ar
         squares = np.array([np.sum(squares) + np.sum(counts @ (means - means_of) ** 2)])
         counts, means = np.array([counts.sum()]), means_of
     if len(place) != len(x) or not np.array_equal(np.bincount(place, minlength=len(means)), counts):
-        _refuse(model, "its subclusters have other rows")
+        refuse(model, "its subclusters have other rows")
     sums, spread = np.zeros_like(means), np.zeros(len(means))
     np.add.at(sums, place, x - means[place])
     np.add.at(spread, place, np.sum((x - means[place]) ** 2, axis=1))
     off = float(np.max(np.abs(sums) / counts[:, None], initial=0.0))
     size = float(np.max(np.abs(x)))
     if not off <= near or np.any(np.abs(spread - squares) > 1e-9 * spread + counts * near * size):
-        _refuse(model, "means or radii of its subclusters are not those of their rows")
+        refuse(model, "means or radii of its subclusters are not those of their rows")
     return off
 
 
@@ -251,13 +244,13 @@ def _require_tree(model: Any, m: int) -> None:
         and np.array_equal(np.sort(nodes), np.arange(1, len(starts) - 1))
     )  # fmt: skip
     if not good:
-        _refuse(model, "its nodes are no tree of its subclusters")
+        refuse(model, "its nodes are no tree of its subclusters")
 
 
 def _require_nearest(model: Any, x: Array, means: Array, labels: Array) -> None:
     given = np.asarray(vars(model).get("labels_", ()))
     if not 1 <= len(given) <= len(x):
-        _refuse(model, "its labels are not those of these rows")
+        refuse(model, "its labels are not those of these rows")
     last = x[len(x) - len(given) :]
     for first in range(0, len(last), 1024):
         rows = last[first : first + 1024]
@@ -267,4 +260,4 @@ def _require_nearest(model: Any, x: Array, means: Array, labels: Array) -> None:
         )
         close = away <= (away.min(axis=1) + slack)[:, None]
         if not np.all(np.any(close & (labels == given[first : first + 1024, None]), axis=1)):
-            _refuse(model, "a row has the label of a subcluster that is not the nearest")
+            refuse(model, "a row has the label of a subcluster that is not the nearest")

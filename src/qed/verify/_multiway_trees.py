@@ -6,15 +6,16 @@ that was free may score better. A leaf must have a reason: it is pure, too small
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError, InvalidData, _targets
+from qed.core import InvalidData, _targets
 from qed.core._mixed import read as read_columns
 from qed.verify._categories import in_order
 from qed.verify._learnt import key, same_entries
 from qed.verify._names import called
+from qed.verify._refusals import refuse
 from qed.verify._rows import require_columns
 from qed.verify._verdict import Verdict
 
@@ -37,14 +38,14 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     labels, listed = _targets.read(given, table.n_rows, model._traits(), type(model).__name__)  # noqa: SLF001
     classes = np.asarray(listed)
     if not np.array_equal(classes, model.classes_):
-        _refuse(model, f"the labels are {classes.tolist()!r:.100}")
+        refuse(model, f"the labels are {classes.tolist()!r:.100}")
     weight = _targets.weights(sample_weight, table.n_rows)
     s = np.ones(table.n_rows) if weight is None else weight
     columns = []
     for j, column in enumerate(table.columns):
         entries = column.dense.tolist()
         if not same_entries(model.categories_[j], in_order(entries)):
-            _refuse(model, f"the values of {called(model, j)} are others, or in another order")
+            refuse(model, f"the values of {called(model, j)} are others, or in another order")
         place = {key(one): code for code, one in enumerate(model.categories_[j].tolist())}
         columns.append([place[key(one)] for one in entries])
     used = s > 0
@@ -59,17 +60,17 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     leaves = int((model.tree_.feature < 0).sum())
     claims = (certificate.rows, certificate.leaves, certificate.depth, certificate.is_greedy)
     if claims != (len(codes), leaves, 0, True):
-        _refuse(model, f"it states {certificate.rows} rows, {certificate.leaves} leaves and depth {certificate.depth}")
+        refuse(model, f"it states {certificate.rows} rows, {certificate.leaves} leaves and depth {certificate.depth}")
     if not certificate.rounding <= 2 * rounding:
-        _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
+        refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     for what, stated, found in (
         ("its leaves leave", certificate.objective, objective),
         ("its root leaves", certificate.null_objective, null),
     ):
         if not abs(stated - found) <= slack:
-            _refuse(model, f"{what} an impurity of {found:.10g}, not {stated:.10g}")
+            refuse(model, f"{what} an impurity of {found:.10g}, not {stated:.10g}")
     if not certificate.lower <= lower + slack:
-        _refuse(model, f"equal rows leave {lower:.10g}, and at least {certificate.lower:.10g} is claimed")
+        refuse(model, f"equal rows leave {lower:.10g}, and at least {certificate.lower:.10g} is claimed")
     return Verdict(certificate.statement, objective, max(objective - lower, 0.0), slack, certificate.gap)
 
 
@@ -98,7 +99,7 @@ class _Walk:
             node, rows, path = stack.pop()
             seen += 1
             if seen > n_nodes or not len(rows):
-                _refuse(self.model, "its children are not those of a tree")
+                refuse(self.model, "its children are not those of a tree")
             weights = self.own[rows].sum(axis=0)
             mass = self.mass(weights)
             self._check_node(node, rows, weights, mass)
@@ -108,17 +109,17 @@ class _Walk:
                 left += mass
                 continue
             if column in path:
-                _refuse(self.model, f"node {node} asks about {called(self.model, column)} again")
+                refuse(self.model, f"node {node} asks about {called(self.model, column)} again")
             self._check_choice(node, rows, mass, path, root)
             values = self.codes[rows, column]
             first = int(tree.starts[node])
             children = tree.children[first : first + int(tree.n_categories[column])]
             present = np.unique(values)
             if not np.array_equal(np.flatnonzero(children >= 0), present) or len(present) < 2:
-                _refuse(self.model, f"the branches of node {node} are not the values of its rows")
+                refuse(self.model, f"the branches of node {node} are not the values of its rows")
             stack += [(int(children[value]), rows[values == value], (*path, column)) for value in present]
         if seen != n_nodes:
-            _refuse(self.model, "a node is reached by no row")
+            refuse(self.model, "a node is reached by no row")
         return left / total, root
 
     def _check_node(self, node: int, rows: Array, weights: Array, mass: float) -> None:
@@ -130,7 +131,7 @@ class _Walk:
             and abs(tree.impurity[node] - mass / total) <= RELATIVE_TOLERANCE
         )
         if not fine:
-            _refuse(self.model, f"node {node} holds other rows, weights, shares or impurity than it states")
+            refuse(self.model, f"node {node} holds other rows, weights, shares or impurity than it states")
 
     def _check_leaf(self, node: int, rows: Array, weights: Array, path: tuple[int, ...]) -> None:
         model = self.model
@@ -142,7 +143,7 @@ class _Walk:
             and any(np.ptp(self.codes[rows, j]) > 0 for j in free)
         )
         if may_split or self.tree.feature[node] != -2 or self.tree.starts[node] != -1:
-            _refuse(model, f"leaf {node} is mixed and could be split")
+            refuse(model, f"leaf {node} is mixed and could be split")
 
     def _check_choice(self, node: int, rows: Array, mass: float, path: tuple[int, ...], root: float) -> None:
         model, own = self.model, self.own[rows]
@@ -169,10 +170,6 @@ class _Walk:
         elif is_best:
             is_best = gains[column] >= max(gains.values()) - near
         if not is_best:
-            _refuse(
+            refuse(
                 model, f"another column than {called(model, column)} is better at node {node}, or it may not be split"
             )
-
-
-def _refuse(model: Any, why: str) -> NoReturn:
-    raise CertificateError(f"This {type(model).__name__} is not the tree of these rows: {why}.")

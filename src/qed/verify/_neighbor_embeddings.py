@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from qed.core import _targets
-from qed.verify._embeddings import Found, Measure, checker, compared, refuse, require_neighbors, spread_evenly
+from qed.verify._embeddings import Measure, StationaryPoint, checker, compared, require_neighbors, spread_evenly
+from qed.verify._refusals import refuse
 
 Array = np.ndarray[Any, Any]
 SQUARED_DISTANCE_OFFSET = 1e-3  # what UMAP adds to squared distances
@@ -49,7 +50,7 @@ def _probabilities(distances: Array, perplexity: float) -> Array:
     return shares(rate)
 
 
-def _tsne(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+def _tsne(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint:  # noqa: ARG001
     n, d = points.shape
     k = n - 1 if model.method == "exact" else min(n - 1, int(3 * model.perplexity + 1))
     ids = np.asarray(model.neighbors_, np.int64)
@@ -79,7 +80,9 @@ def _tsne(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa
         pulled, pushed = pulled + float(pull[i] @ pull[i]), pushed + float(push @ push)
         left += float(np.sum((pull[i] - push) ** 2))
     strongest = max(pulled, pushed)
-    return Found("Kullback-Leibler divergence", value, math.sqrt(left / strongest) if strongest > 0 else 0.0, 1.0)
+    return StationaryPoint(
+        "Kullback-Leibler divergence", value, math.sqrt(left / strongest) if strongest > 0 else 0.0, 1.0
+    )
 
 
 def _memberships(distances: Array, wanted: float, connected: float) -> Array:
@@ -176,7 +179,7 @@ def _require_curve(model: Any) -> None:
             refuse(model, f"a = {model.a_:.6g} and b = {model.b_:.6g} are not the nearest curve")
 
 
-def _umap(model: Any, measure: Measure, points: Array, y: Any) -> Found:
+def _umap(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint:
     _require_curve(model)
     graph = _graph(model, measure, y).tocsr()
     n, a, b = measure.n, model.a_, model.b_
@@ -205,7 +208,7 @@ def _umap(model: Any, measure: Measure, points: Array, y: Any) -> Found:
         push = shares[i] * np.sum((1 / ((1 + v) * squares))[:, None] * apart, axis=0)
         pulled += float(pull @ pull)
         left += float(np.sum((pull - push) ** 2))
-    return Found("cross-entropy per row", value / len(rows), math.sqrt(left / pulled) if pulled > 0 else 0.0)
+    return StationaryPoint("cross-entropy per row", value / len(rows), math.sqrt(left / pulled) if pulled > 0 else 0.0)
 
 
 def _metric(model: Any, data: Array) -> Measure:

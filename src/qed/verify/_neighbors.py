@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, Rows, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ DISTANCES = 100_000_000  # differences of entries that are taken to follow answe
 def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Compare the rows, then answers about some points; raise CertificateError where they differ."""
     rows = read(model, X, y, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     _require_rows(model, rows)
     if y is not None and np.ndim(y) == 1 and np.ndim(vars(model).get("targets_", ())) == 2:
-        _refuse(model, "it keeps a table of targets, and these are one number a row")
+        refuse(model, "it keeps a table of targets, and these are one number a row")
     _require_metric(model)
     model = copy(model)
     vars(model).pop("feature_names_in_", None)  # compared before; questions come without names
@@ -42,11 +42,6 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     off = test(model, model.rows_, queries, certificate.rounding)
     claimed = certificate.rounding
     return Verdict(certificate.statement, float(len(queries)), off, claimed, claimed, "points asked")
-
-
-def _refuse(model: Any, what: str) -> None:
-    msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)
 
 
 def _require_metric(model: Any) -> None:
@@ -68,7 +63,7 @@ def _require_metric(model: Any) -> None:
     stored = model.effective_metric_params_
     same = model.effective_metric_ == name and stored.keys() == right.keys()
     if not same or not all(np.array_equal(stored[key], right[key]) for key in right):
-        _refuse(
+        refuse(
             model,
             f"its metric is {model.effective_metric_!r:.40} {stored!r:.80}, and {name!r} {right!r:.80} was asked for",
         )
@@ -83,16 +78,16 @@ def _require_rows(model: Any, rows: Rows) -> None:
         used, places = np.unique(beside, return_inverse=True)
         exist = 0 <= used[0] <= used[-1] < len(model.classes_)
         if not exist or not np.array_equal(model.classes_[used], rows.classes):
-            _refuse(model, "its labels are others")
+            refuse(model, "its labels are others")
         own = places.reshape(-1, 1).astype(np.float64)
     weight = model.__dict__.get("weights_")
     mine = np.hstack([kept, own, (np.ones(len(kept)) if weight is None else weight)[:, None]])
     given = np.vstack([np.hstack([block.X, block.y, block.s[:, None]]) for block in rows.blocks()]).astype(np.float64)
     if mine.shape != given.shape:
-        _refuse(model, f"it keeps {len(mine)} rows of {mine.shape[1] - 1} numbers, and these are {given.shape}")
+        refuse(model, f"it keeps {len(mine)} rows of {mine.shape[1] - 1} numbers, and these are {given.shape}")
     mine, given = (table[np.lexsort(table.T[::-1])] + 0.0 for table in (mine, given))
     if not np.array_equal(mine, given):
-        _refuse(model, "a row, target or weight that it keeps is none of these")
+        refuse(model, "a row, target or weight that it keeps is none of these")
 
 
 def _points(rows: Array) -> Array:
@@ -154,18 +149,18 @@ def _require_nearest(model: Any, rows: Array, query: Array, stated: Array, found
     true = _distances(model, rows, query)
     slack = 4 * (rounding + 2.0**-50) * (true + (1 if model.effective_metric_ in ("cosine", "correlation") else 0))
     if len(set(found.tolist())) != len(stated) or not np.all(np.abs(true[found] - stated) <= slack[found]):
-        _refuse(model, "the distances of its neighbours are others")
+        refuse(model, "the distances of its neighbours are others")
     left = np.ones(len(rows), bool)
     left[found] = False
     if left.any():
         nearest = np.flatnonzero(left)[np.argmin(true[left])]
         if true[nearest] + slack[nearest] < stated[-1]:
-            _refuse(model, f"row {nearest} is nearer than a neighbour that it names")
+            refuse(model, f"row {nearest} is nearer than a neighbour that it names")
         twins = left & np.all(rows == rows[found[-1]], axis=1)
         if twins[: found[-1]].any():
-            _refuse(model, "of equal rows it does not name the first")
+            refuse(model, "of equal rows it does not name the first")
     if np.any(np.diff(stated) < 0) or np.any((np.diff(stated) == 0) & (np.diff(found) < 0)):
-        _refuse(model, "its neighbours are not in order")
+        refuse(model, "its neighbours are not in order")
     return float(np.max(np.abs(true[found] - stated)))
 
 
@@ -178,7 +173,7 @@ def require_neighbours(model: Any, rows: Array, method: str, told: Any) -> None:
     queries = rows[some]
     near, ids = model.kneighbors(queries, model.n_neighbors)
     if len(answers) != len(rows):
-        _refuse(model, f"{method} does not answer about every row")
+        refuse(model, f"{method} does not answer about every row")
     for query, stated, found in zip(queries, near, ids, strict=True):
         _require_nearest(model, model.rows_, query, stated, found, 2.0**-20 if rows.dtype == np.float32 else 2.0**-44)
     _require_answers(model, method, answers[some], near, ids)
@@ -205,7 +200,7 @@ def _require_answers(model: Any, method: str, answers: Array, told: Array, ids: 
     else:
         wrong = _wrong_votes(model, method, answers, v, ids, labels, near)
     if wrong.any():
-        _refuse(model, "what it predicts is not what its neighbours say")
+        refuse(model, "what it predicts is not what its neighbours say")
 
 
 def _wrong_votes(model: Any, method: str, answers: Array, v: Array, ids: Array, labels: Any, near: float) -> Array:
@@ -223,7 +218,7 @@ def _density(model: Any, rows: Array, queries: Array, rounding: float) -> float:
     rules = {"scott": total ** (-1 / (p + 4)), "silverman": (total * (p + 2) / 4) ** (-1 / (p + 4))}
     asked = rules.get(model.bandwidth, model.bandwidth) if isinstance(model.bandwidth, str) else model.bandwidth
     if not abs(h - asked) <= 1e-12 * asked:
-        _refuse(model, f"its bandwidth is {h:.12g}, and {asked:.12g} is asked for")
+        refuse(model, f"its bandwidth is {h:.12g}, and {asked:.12g} is asked for")
     constant = _log_constant(model, p) + p * math.log(h) + math.log(total)
     worst = 0.0
     for query, stated in zip(queries, model.score_samples(queries), strict=True):
@@ -236,7 +231,7 @@ def _density(model: Any, rows: Array, queries: Array, rounding: float) -> float:
         if not abs(true - stated) <= slack:
             # a row on the rim of its window may be rounded in or out
             if model.kernel in ("gaussian", "exponential") or not np.any(np.abs(u - 1) < 1e-12):
-                _refuse(model, f"a log-density is {float(true):.12g}, and it says {float(stated):.12g}")
+                refuse(model, f"a log-density is {float(true):.12g}, and it says {float(stated):.12g}")
             continue
         worst = max(worst, float(abs(true - stated)))
     return worst

@@ -13,7 +13,7 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.verify._rows import EXTENDED, Block, Rows, read
-from qed.verify._same_data import Seen, look, require_same_data
+from qed.verify._same_data import ColumnSummary, require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def check(model: Any, certificate: NetworkCertificate, X: Any, y: Any, sample_we
     """Recompute objective and gradient; raise CertificateError when they are not those of the certificate."""
     name = type(model).__name__
     rows = read(model, X, y, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     layers = _layers(model, rows)
     decay = _decay(model, seen)
@@ -119,7 +119,7 @@ def _require_silence(model: Any, layers: list[Array], rows: Rows) -> None:
             )
 
 
-def _decay(model: Any, seen: Seen) -> Any:
+def _decay(model: Any, seen: ColumnSummary) -> Any:
     """Return what half the sum of squared weights is multiplied by: alpha over the weight of a batch, or of all rows."""
     batch = 200 if model.batch_size == "auto" else model.batch_size
     share = EXTENDED(1) if model.solver == "lbfgs" else EXTENDED(min(batch, seen.rows)) / seen.rows
@@ -215,7 +215,7 @@ def _most(gradient: list[Array]) -> Any:
     return max(np.max(np.abs(part)) for part in gradient)
 
 
-def _null(model: Any, rows: Rows, seen: Seen) -> Any:
+def _null(model: Any, rows: Rows, seen: ColumnSummary) -> Any:
     """Return the loss of the best constant outputs, which are known from the mean of the targets."""
     truth = [(block, _truth(model, block, rows.classes)) for block in rows.blocks()]
     mean = sum(block.s @ y for block, y in truth) / seen.weight

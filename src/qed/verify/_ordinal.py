@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
-from qed.verify._same_data import difference, look
+from qed.verify._same_data import difference, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute objective and bound; raise CertificateError when they are not as claimed."""
     rows = read(model, X, y, sample_weight)
-    words = difference(certificate.fingerprint, look(rows), rows.p)
+    words = difference(certificate.fingerprint, summarize_columns(rows), rows.p)
     if words is not None:
         raise CertificateError(words)
     blocks = list(rows.blocks())
@@ -27,16 +28,16 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     labels = np.asarray(rows.classes)[np.concatenate([block.y[block.s > 0, 0] for block in blocks]).astype(int)]
     order = np.asarray(vars(model).get("order_", model.classes_)).tolist()  # files of old have the order of the labels
     if model.order is not None and order != [label for label in np.asarray(model.order).tolist() if label in order]:
-        raise CertificateError(_CHANGED.format("the order of the labels is not the one that was asked for"))
+        refuse(model, "the order of the labels is not the one that was asked for")
     code = np.array([order.index(label) if label in order else -1 for label in np.unique(labels).tolist()])
     if (code < 0).any() or sorted(order) != model.classes_.tolist():
-        raise CertificateError(_CHANGED.format("labels and their order do not fit the data"))
+        refuse(model, "labels and their order do not fit the data")
     code = code[np.searchsorted(np.unique(labels), labels)]
     w, cuts = np.asarray(model.coef_, dtype=EXTENDED), np.asarray(model.thresholds_, dtype=EXTENDED)
     if not (np.all(np.isfinite(w)) and np.all(np.isfinite(cuts))):
-        raise CertificateError(_CHANGED.format("coefficients or thresholds are not finite"))
+        refuse(model, "coefficients or thresholds are not finite")
     if w.shape != (rows.p,) or cuts.shape != (len(model.classes_) - 1,) or not np.all(np.diff(cuts) > 0):
-        raise CertificateError(_CHANGED.format("coefficients and thresholds do not fit the data"))
+        refuse(model, "coefficients and thresholds do not fit the data")
     q = EXTENDED(model.C) * weight
     t = table @ w
     ends = np.concatenate([[-np.inf], cuts, [np.inf]]).astype(EXTENDED)
@@ -46,19 +47,17 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     chance = np.where(flip, _sigmoid(-low) - _sigmoid(-high), _sigmoid(high) - _sigmoid(low))
     objective = float(w @ w / 2 - q @ np.log(chance))
     if not np.isfinite(objective):
-        raise CertificateError(_CHANGED.format("the objective at its coefficients is not finite"))
+        refuse(model, "the objective at its coefficients is not finite")
     if not abs(objective - certificate.objective) <= 1e-7 * abs(objective) + certificate.gap:
-        raise CertificateError(_CHANGED.format(f"the objective is {objective:.10g}, not {certificate.objective:.10g}"))
+        refuse(model, f"the objective is {objective:.10g}, not {certificate.objective:.10g}")
     parts = np.array([q[code == j].sum() for j in range(len(model.classes_))])
     null = float(-np.sum(parts * np.log(parts / parts.sum())))
     if not abs(null - certificate.null_objective) <= 1e-6 * null:
-        raise CertificateError(_CHANGED.format(f"the null model's objective is {null:.10g}"))
+        refuse(model, f"the null model's objective is {null:.10g}")
     proved = _bound(table, q, code, len(cuts), _sigmoid(-high), _sigmoid(low))
     distance, rounding = max(objective - proved, 0.0), 1e-12 * abs(objective)
     if not (np.isfinite(rounding) and distance <= certificate.gap + rounding):
-        raise CertificateError(
-            _CHANGED.format(f"the objective could only be shown to be within {distance:.3g} of the least")
-        )
+        refuse(model, f"the objective could only be shown to be within {distance:.3g} of the least")
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
 
@@ -101,9 +100,3 @@ def _entropy(x: Any) -> Any:
 
 def _sigmoid(t: Any) -> Any:
     return np.exp(-np.logaddexp(EXTENDED(0), -t))
-
-
-_CHANGED = (
-    "The certificate of this OrdinalRegressor is false: {}. The coefficients, parameters or certificate were changed after the"
-    " fit. Fit again, or load the model from its file."
-)

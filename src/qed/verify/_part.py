@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from qed.core import CertificateError, Estimator
 from qed.core._records import _equal, public_name
 from qed.core._targets import as_target
 from qed.verify._declared import declares
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import OtherData
 
 if TYPE_CHECKING:
@@ -76,12 +77,6 @@ HALVING = ("qed.model_selection.HalvingGridSearchCV", "qed.model_selection.Halvi
 _SEARCHES = ("qed.model_selection.GridSearchCV", "qed.model_selection.RandomizedSearchCV", *HALVING)
 
 
-def refuse(model: Any, what: str) -> NoReturn:
-    raise CertificateError(
-        f"This {type(model).__name__} {what}. It was changed after the fit. Fit again, or load the model from its file."
-    )
-
-
 def require_template(model: Any, part: Part) -> None:
     """Refuse a part of another class, or with other parameters, than the parameters of the whole say."""
     if not isinstance(part.model, Estimator):
@@ -92,12 +87,12 @@ def require_template(model: Any, part: Part) -> None:
     if part.template is None:
         return
     if type(part.model) is not type(part.template):
-        refuse(
+        refuse_changed(
             model,
             f"has a {type(part.model).__name__} as {part.name!r}, and its parameters name a {type(part.template).__name__}",
         )
     if not same_parameters(part.template, part.model):
-        refuse(model, f"has a part {part.name!r} whose parameters are not those that the whole names")
+        refuse_changed(model, f"has a part {part.name!r} whose parameters are not those that the whole names")
 
 
 def same_parameters(a: Any, b: Any) -> bool:  # noqa: PLR0911  one line per kind of parameter
@@ -137,13 +132,13 @@ def named(model: Any, attribute: str, width: int) -> list[tuple[Any, ...]]:
         isinstance(one, tuple | list) and len(one) == width for one in stored
     )
     if not listed or not all(isinstance(one[0], str) for one in stored):
-        refuse(model, f"stores no names and models in {attribute}")
+        refuse_changed(model, f"stores no names and models in {attribute}")
     return [tuple(one) for one in stored]
 
 
 def require_names(model: Any, found: list[str], wanted: list[str]) -> None:
     if found != wanted or len(set(found)) != len(found):
-        refuse(model, f"has the parts {found!r:.200}, and its parameters name {wanted!r:.200}, in this order")
+        refuse_changed(model, f"has the parts {found!r:.200}, and its parameters name {wanted!r:.200}, in this order")
 
 
 def takes_weight(model: Any) -> bool:
@@ -168,7 +163,7 @@ def folds_of(model: Any, n_rows: int, cv: Any) -> Array:
     count = len(np.unique(fold))
     wanted = 5 if cv is None else int(cv) if isinstance(cv, int | np.integer) else count
     if count != wanted or count < 2 or not np.array_equal(np.unique(fold), np.arange(count)):
-        refuse(model, f"stores {count} folds, and its parameters ask for {wanted}")
+        refuse_changed(model, f"stores {count} folds, and its parameters ask for {wanted}")
     return fold
 
 

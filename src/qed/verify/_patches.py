@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from qed.core import _tables
-from qed.verify._embeddings import Found, Measure, checker, refuse, require_neighbors
+from qed.verify._embeddings import Measure, StationaryPoint, checker, require_neighbors
+from qed.verify._refusals import refuse
 
 Array = np.ndarray[Any, Any]
 LARGE = 1500  # rows from which smaller eigenvalues are not searched for
@@ -121,7 +122,7 @@ def _axes(model: Any, points: Array) -> Array:
     return points[:, :many]
 
 
-def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+def _lle(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint:  # noqa: ARG001
     ids = np.asarray(model.neighbors_, np.int64)
     if ids.shape != (measure.n, model.n_neighbors):
         refuse(model, "it names another number of neighbours")
@@ -152,7 +153,7 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa:
         values
     ):
         refuse(model, "there are eigenvectors with smaller eigenvalues")
-    return Found("reconstruction error", model.reconstruction_error_, residual)
+    return StationaryPoint("reconstruction error", model.reconstruction_error_, residual)
 
 
 SMALL = 1e-5  # relative, of sums of eigenvalues near zero
@@ -172,10 +173,15 @@ def _require_settled(model: Any, V: Array, image: Array, known: Array, size: flo
     ascends = len(known) == 0 or known[-1] >= known[0]
     if np.any(np.diff(quotients) * (1 if ascends else -1) < -1.01 * TIED * size):
         refuse(model, "its axes are not in order")
-    centred = rows - rows.mean(axis=0)
+    centred = rows - rows[:1]  # exact where a column is constant: its mean is rounded
+    centred = centred - centred.mean(axis=0)
+    extent = np.linalg.norm(centred, axis=0)
     near = 1e-4 if model.embedding_.dtype == np.float32 else 1e-6
     for own in np.split(np.arange(V.shape[1]), np.flatnonzero(~ties) + 1):
         left = V[:, own].T @ centred
+        left = left * (
+            np.linalg.norm(left, axis=0) > 2e-8 * extent
+        )  # the others lie outside, up to the digits of the axes
         whole = float(np.abs(left).max(initial=0.0))
         while len(left) > 1:
             lengths = np.sqrt(np.sum(left * left, axis=0))
@@ -187,7 +193,7 @@ def _require_settled(model: Any, V: Array, image: Array, known: Array, size: flo
             left = left[1:]
 
 
-def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint:  # noqa: ARG001
     A = _affinities(model, measure)
     stored = model.affinity_matrix_
     dense = np.asarray(stored.toarray() if _tables.is_sparse(stored) else stored, np.float64)
@@ -220,7 +226,7 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # 
         refuse(model, "there are eigenvectors with larger eigenvalues")
     objective = float(np.sum(np.maximum(1 - values, 0.0)))
     size = 1e-6 * len(values) + (10 * tolerance / 1e-6 * 1e-2 if model.embedding_.dtype == np.float32 else 0.0)
-    return Found("sum of eigenvalues", objective, residual, size)
+    return StationaryPoint("sum of eigenvalues", objective, residual, size)
 
 
 def _rounding_error(model: Any, measure: Measure) -> Any:

@@ -14,7 +14,8 @@ from qed.core._targets import as_target
 from qed.verify._answers import agreed
 from qed.verify._blocks import column_names, picked
 from qed.verify._handed_on import block_of, handed_on
-from qed.verify._part import Part, is_nothing, named, refuse, require_names, weight_for
+from qed.verify._part import Part, is_nothing, named, require_names, weight_for
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import OtherData
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     for at, ((name, part), (_, template)) in enumerate(zip(steps, model.steps, strict=True)):
         if is_nothing(template):
             if not is_nothing(part):
-                refuse(model, f"has a model as {name!r}, and its parameters pass the rows through")
+                refuse_changed(model, f"has a model as {name!r}, and its parameters pass the rows through")
             continue
         weight = weight_for(part, sample_weight) if weighted is None or name in weighted else None
         yield Part(name, part, template, X, y, weight)
@@ -50,10 +51,12 @@ def column_transformer(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterat
     require_names(model, [name for name, _, _ in parts], [name for name, _, _ in wanted])
     for (name, part, columns), (_, template, right) in zip(parts, wanted, strict=True):
         if list(columns) != right:
-            refuse(model, f"gives the columns {columns!r:.100} to {name!r}, and its parameters name {right!r:.100}")
+            refuse_changed(
+                model, f"gives the columns {columns!r:.100} to {name!r}, and its parameters name {right!r:.100}"
+            )
         if isinstance(template, str):
             if not isinstance(part, str) or part != template:
-                refuse(model, f"has {part!r:.60} as {name!r}, and its parameters say {template!r}")
+                refuse_changed(model, f"has {part!r:.60} as {name!r}, and its parameters say {template!r}")
         else:
             weight = weight_for(part, sample_weight) if weighted is None or name in weighted else None
             yield Part(name, part, template, picked(X, columns), y, weight)
@@ -73,7 +76,7 @@ def _require_layout(model: Any, names: list[str], blocks: list[Any]) -> None:
         total = sum(block.shape[0] * block.shape[1] for block in given)
         sparse = total > 0 and stored / total < model.sparse_threshold
     if model.output_indices_ != right or model.sparse_output_ is not sparse:
-        refuse(model, "stores another layout of its result than its parts give")
+        refuse_changed(model, "stores another layout of its result than its parts give")
 
 
 def _assigned(model: Any, X: Any, names: Any, p: int) -> list[tuple[str, Any, list[Any]]]:
@@ -113,7 +116,7 @@ def feature_union(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Pa
     for (name, part), (_, template) in zip(parts, model.transformer_list, strict=True):
         if isinstance(template, str):
             if not isinstance(part, str) or part != template:
-                refuse(model, f"has {part!r:.60} as {name!r}, and its parameters say {template!r}")
+                refuse_changed(model, f"has {part!r:.60} as {name!r}, and its parameters say {template!r}")
         else:
             weight = weight_for(part, sample_weight) if name in vars(model).get("weighted_", ()) else None
             yield Part(name, part, template, X, y, weight)
@@ -127,7 +130,7 @@ def transformed_target(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterat
     table = (given if given.dtype.kind == "f" else given.astype(np.float64)).reshape(len(given), -1)
     changed, part = table, model.transformer_
     if (model.transformer is None) != (part is None):
-        refuse(model, "has a fitted transformer, or lacks one, against its parameters")
+        refuse_changed(model, "has a fitted transformer, or lacks one, against its parameters")
     if part is not None:
         weight = weight_for(part, sample_weight)
         yield Part("transformer", part, model.transformer, table, None, weight)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._factors import dense, refuse
+from qed.verify._factors import dense
 from qed.verify._kernel_clusters import kernel_of
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check_seeded(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
 def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Form the kernel again, and hold eigenpairs, means and the regression on scores against it."""
     rows = read(model, X, None, sample_weight)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x = dense(model, X)
     n = len(x)
     if model.X_fit_.shape != x.shape or not np.array_equal(model.X_fit_, x):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._forest_nodes import (
     RELATIVE,
     Nodes,
@@ -16,6 +15,7 @@ from qed.verify._forest_nodes import (
     nodes_of,
     number_of_rows,
 )
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import read_data
 from qed.verify._seeds import (
     columns_of_part,
@@ -47,12 +47,12 @@ def isolation(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
     pool, rate = _pool(model, len(table), data.weight)
     draws, trees = _draws(model, len(pool)), model.trees_
     if model.max_samples_ != draws:
-        _refuse(model, f"states {model.max_samples_} rows a tree, and {draws} are drawn")
+        refuse_changed(model, f"states {model.max_samples_} rows a tree, and {draws} are drawn")
     stated = (certificate.what, certificate.rows, certificate.rounding)
     if stated != (f"path lengths in {len(trees.sizes)} trees of {draws} rows", len(table), ROUNDING):
-        _refuse(model, "states something else than path lengths of these rows")
+        refuse_changed(model, "states something else than path lengths of these rows")
     if not 1 <= len(trees.sizes) <= model.n_estimators:
-        _refuse(model, f"has {len(trees.sizes)} trees, and {model.n_estimators} were asked for")
+        refuse_changed(model, f"has {len(trees.sizes)} trees, and {model.n_estimators} were asked for")
     most, total, worst = int(np.ceil(np.log2(max(draws, 2)))), np.zeros(len(table)), 0.0
     for number in range(len(trees.sizes)):
         tree, own = nodes_of(model, trees, number), _drawn(model, pool, rate, number, draws)
@@ -64,7 +64,7 @@ def isolation(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
         length = depth[ends] + usual_length(count[ends])
         worst = max(worst, float(np.abs(tree.value[ends, 0] - length).max()))
         if not (np.abs(tree.value[ends, 0] - length) <= ROUNDING * np.maximum(length, 1.0)).all():
-            _refuse(model, f"a leaf of tree {number} states another path length than its rows have")
+            refuse_changed(model, f"a leaf of tree {number} states another path length than its rows have")
         total += tree.value[levels_of(model, tree, table), 0]
     usual = len(trees.sizes) * float(usual_length(np.array([draws]))[0])
     offset = -0.5
@@ -72,7 +72,7 @@ def isolation(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
         scores = -np.exp2(-(total / usual if usual > 0 else np.ones(len(total))))
         offset = float(np.quantile(scores, float(model.contamination)))
     if not abs(model.offset_ - offset) <= ROUNDING:
-        _refuse(model, f"its threshold is {offset:.10g}, and {model.offset_:.10g} is stated")
+        refuse_changed(model, f"its threshold is {offset:.10g}, and {model.offset_:.10g} is stated")
     return Verdict(certificate.statement, 0.0, worst, ROUNDING, ROUNDING, measure="")
 
 
@@ -84,9 +84,9 @@ def embedding(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
     table, s = table[s > 0], s[s > 0]
     stated = (certificate.what, certificate.rows, certificate.rounding)
     if stated != (f"leaves of {len(trees.sizes)} random trees", len(table), 0.0):
-        _refuse(model, "states something else than leaves of random trees of these rows")
+        refuse_changed(model, "states something else than leaves of random trees of these rows")
     if not 1 <= len(trees.sizes) <= model.n_estimators:
-        _refuse(model, f"has {len(trees.sizes)} trees, and {model.n_estimators} were asked for")
+        refuse_changed(model, f"has {len(trees.sizes)} trees, and {model.n_estimators} were asked for")
     n, fewest = len(table), number_of_rows(model.min_samples_leaf, len(table))
     split = max(number_of_rows(model.min_samples_split, n), 2 * fewest, 2)
     limits = _Limits(model.max_depth, split, fewest, model.min_weight_fraction_leaf * s.sum(), model.max_leaf_nodes)
@@ -95,7 +95,7 @@ def embedding(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
         tree = nodes_of(model, trees, number)
         _descended(model, number, tree, rows, stream(np.uint64(model.seed_), np.int64(number)))
         if tree.value.any():
-            _refuse(model, "its leaves hold values, and they mean nothing")
+            refuse_changed(model, "its leaves hold values, and they mean nothing")
     return Verdict(certificate.statement, 0.0, 0.0, 0.0, 0.0, measure="")
 
 
@@ -123,7 +123,7 @@ def _descended(model: Any, number: int, tree: Nodes, rows: _Rows, first: Array) 
     n_nodes = len(tree.feature)
     inner = tree.feature >= 0
     if not np.isin(tree.feature[inner], rows.columns).all():
-        _refuse(model, f"tree {number} asks about columns that its seed does not draw")
+        refuse_changed(model, f"tree {number} asks about columns that its seed does not draw")
     place = np.where(inner, np.searchsorted(rows.columns, tree.feature), -1)
     # streams of thresholds number the columns of the tree, not those of the table
     local = tree._replace(feature=place)
@@ -147,12 +147,12 @@ def _descended(model: Any, number: int, tree: Nodes, rows: _Rows, first: Array) 
 
     levels_of(model, local, own, visit)
     if (count == 0).any():
-        _refuse(model, f"a node of tree {number} is reached by no row")
+        refuse_changed(model, f"a node of tree {number} is reached by no row")
     check_sides(model, number, local, own, levels, count)
     _check_limits(model, number, tree, rows.limits, depth, count, weight)
     ends = np.flatnonzero(~inner)
     if not (np.abs(tree.weight[ends] - weight[ends]) <= RELATIVE * weight[ends]).all():
-        _refuse(model, f"a leaf of tree {number} states another weight than its rows have")
+        refuse_changed(model, f"a leaf of tree {number} states another weight than its rows have")
     may = (count >= rows.limits.split) & (weight >= 2 * rows.limits.leaf_weight * (1 + RELATIVE))
     if rows.limits.depth is not None:
         may &= depth < rows.limits.depth
@@ -176,7 +176,7 @@ def _check_limits(model: Any, number: int, tree: Nodes, limits: _Limits, depth: 
     }
     for what, holds in fine.items():
         if not holds:
-            _refuse(model, f"holds tree {number}, which {what} than its parameters allow")
+            refuse_changed(model, f"holds tree {number}, which {what} than its parameters allow")
 
 
 def _check_draws(model: Any, number: int, tree: Nodes, rows: _Rows, here: Array, at: Array, seed: Array) -> None:
@@ -196,13 +196,15 @@ def _check_draws(model: Any, number: int, tree: Nodes, rows: _Rows, here: Array,
             several[k] = True
     inner = tree.feature[nodes] >= 0
     if not (several & (tree.feature[nodes] == column))[inner].all():
-        _refuse(model, f"holds tree {number}, which asks a node about a column that was not drawn for it")
+        refuse_changed(model, f"holds tree {number}, which asks a node about a column that was not drawn for it")
     value = rows.X[here, np.repeat(column, sizes)]
     missing = np.logical_or.reduceat(np.isnan(value), starts)
     ranges = np.fmin.reduceat(value, starts) < np.fmax.reduceat(value, starts)
     goes_left = ranges & side_of_missing(seed[nodes], column)
     if not (tree.missing_left[nodes] == goes_left)[inner & missing].all():
-        _refuse(model, f"holds tree {number}, which sends missing values to the side that was not drawn for them")
+        refuse_changed(
+            model, f"holds tree {number}, which sends missing values to the side that was not drawn for them"
+        )
     for k in np.flatnonzero(~inner & several):
         right = (
             drawn_sides(rows.X[parts[k], column[k : k + 1, None]].T, int(seed[nodes[k]]), column[k : k + 1])[:, 0] == 1
@@ -210,7 +212,7 @@ def _check_draws(model: Any, number: int, tree: Nodes, rows: _Rows, here: Array,
         s = rows.s[parts[k]]
         fewest, lightest = min(right.sum(), (~right).sum()), min(s[right].sum(), s[~right].sum())
         if fewest >= rows.limits.leaf and lightest >= rows.limits.leaf_weight * (1 + RELATIVE):
-            _refuse(model, f"holds tree {number}, whose leaf {int(nodes[k])} had to be split")
+            refuse_changed(model, f"holds tree {number}, whose leaf {int(nodes[k])} had to be split")
 
 
 def _dense(X: Any) -> Array:
@@ -232,7 +234,7 @@ def _pool(model: Any, n: int, weight: Array | None) -> tuple[Array, Array | None
         return np.arange(n), None
     s = np.asarray(weight, dtype=np.float64)
     if not s.sum() > 0:
-        _refuse(model, "was fitted on rows of positive weight, and these have none")
+        refuse_changed(model, "was fitted on rows of positive weight, and these have none")
     if (s == np.rint(s)).all() and s.sum() < 2**31:
         return np.repeat(np.arange(n), s.astype(np.int64)), None
     return np.flatnonzero(s > 0), s[s > 0]
@@ -263,10 +265,3 @@ def _drawn(model: Any, pool: Array, rate: Array | None, number: int, draws: int)
                 chosen[place] = None
         count *= 2
     return np.asarray(pool[np.array(list(chosen))])
-
-
-def _refuse(model: Any, what: str) -> NoReturn:
-    raise CertificateError(
-        f"This {type(model).__name__} {what}. It was changed after the fit, or the data are others. Fit again, or load the model"
-        " from its file."
-    )

@@ -13,7 +13,8 @@ import numpy as np
 from qed.core._records import public_name
 from qed.verify._answers._compare import table_of
 from qed.verify._answers._rounds import fill, first_filled, gaps_of
-from qed.verify._part import Part, refuse
+from qed.verify._part import Part
+from qed.verify._refusals import refuse_changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,16 +30,16 @@ def imputation(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
     yield Part("first filling", first, _first_filling(model, first), rows)
     given = model.random_state
     if isinstance(given, int | np.integer) and model.seed_ != int(np.random.default_rng(given).integers(2**62)):
-        refuse(model, "draws from another seed than its random_state gives")
+        refuse_changed(model, "draws from another seed than its random_state gives")
     if model.add_indicator != (marks is not None):
-        refuse(model, "marks gaps, or does not, against its parameters")
+        refuse_changed(model, "marks gaps, or does not, against its parameters")
     if marks is not None:
         wanted = type(marks)(missing_values=model.missing_values, error_on_new=False)
         yield Part("marks", marks, wanted, rows)
     empty = np.array([column.all() for column in gaps.T])
     kept = [j for j in range(rows.shape[1]) if model.keep_empty_features or not empty[j]]
     if model.features_.tolist() != kept:
-        refuse(model, f"lets the columns {model.features_.tolist()!r:.60} out, and its rows give {kept!r:.60}")
+        refuse_changed(model, f"lets the columns {model.features_.tolist()!r:.60} out, and its rows give {kept!r:.60}")
     filled, mask = first_filled(model, rows), (gaps & ~empty)[:, kept]
     places = [j for j in range(len(kept)) if (mask[:, j].any() if model.skip_complete else not empty[kept[j]])]
     most = int(model.max_iter) if len(kept) > 1 and places and not mask.all() else 0
@@ -64,7 +65,9 @@ def _require_rounds(model: Any, mask: Array, places: list[int], most: int) -> No
     columns, reads = model.columns_, model.neighbors_
     count = len(places) if most else 0
     if model.n_features_with_missing_ != count or len(columns) != model.n_iter_ * count or model.n_iter_ > most:
-        refuse(model, f"holds {len(columns)} steps, and {model.n_iter_} rounds over {count} columns were stated")
+        refuse_changed(
+            model, f"holds {len(columns)} steps, and {model.n_iter_} rounds over {count} columns were stated"
+        )
     times = mask.sum(axis=0)
     order = sorted(places, key=lambda j: (int(times[j]), j))
     order = {"roman": places, "arabic": places[::-1], "ascending": order, "descending": order[::-1]}.get(
@@ -74,13 +77,13 @@ def _require_rounds(model: Any, mask: Array, places: list[int], most: int) -> No
         told = columns[number * count : (number + 1) * count].tolist()
         same = sorted(told) == places if model.imputation_order == "random" else told == order
         if not same:
-            refuse(model, f"fills its columns in the order {told!r:.60}, and its parameters name another")
+            refuse_changed(model, f"fills its columns in the order {told!r:.60}, and its parameters name another")
     q = len(model.features_)
     wish = model.n_nearest_features
     width = q - 1 if wish is None else min(int(wish), q - 1)
     for column, read in zip(columns.tolist(), reads.tolist(), strict=True):
         if len(set(read)) != width or len(read) != width or column in read:
-            refuse(model, f"reads the columns {read!r:.60} for column {column}, and should read {width} others")
+            refuse_changed(model, f"reads the columns {read!r:.60} for column {column}, and should read {width} others")
 
 
 def _require_end(model: Any, changes: list[float], most: int, limit: float) -> None:
@@ -89,7 +92,7 @@ def _require_end(model: Any, changes: list[float], most: int, limit: float) -> N
         return
     early = [one for one in changes[:-1] if one < limit * (1 - 1e-9)]
     if early or len(changes) > most:
-        refuse(
+        refuse_changed(
             model, f"goes on after entries changed by {min(early, default=0):.3g} only, and its limit is {limit:.3g}"
         )
 
@@ -107,5 +110,5 @@ def _template(model: Any, part: Any) -> Any:
     if model.estimator is not None:
         return model.estimator
     if public_name(type(part)) != "qed.linear_model.BayesianRidge":
-        refuse(model, f"has a {type(part).__name__}, and without a name for one it is BayesianRidge")
+        refuse_changed(model, f"has a {type(part).__name__}, and without a name for one it is BayesianRidge")
     return type(part)()

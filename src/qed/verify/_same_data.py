@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Seen:
+class ColumnSummary:
     """What one pass tells: sizes, means and spreads of all columns, targets last."""
 
     rows: int
@@ -28,7 +28,7 @@ class Seen:
     names: Any = None  # of the columns, where they are known
 
 
-def look(rows: Rows) -> Seen:
+def summarize_columns(rows: Rows) -> ColumnSummary:
     """Find weight, means and spreads: each block about its own mean, so that neither offsets nor heavy rows cancel."""
     count, weight = 0, EXTENDED(0)
     mean = spread = np.zeros(rows.p + rows.m, EXTENDED)
@@ -43,10 +43,10 @@ def look(rows: Rows) -> Seen:
     if not count:
         msg = "There is no row of positive weight to verify on. Pass the rows of the fit."
         raise CertificateError(msg)
-    return Seen(count, weight, mean, spread, rows.names)
+    return ColumnSummary(count, weight, mean, spread, rows.names)
 
 
-def _tolerances(stated: Fingerprint, seen: Seen) -> tuple[Any, Array, Array]:
+def _tolerances(stated: Fingerprint, seen: ColumnSummary) -> tuple[Any, Array, Array]:
     """Return how far weight, means and spreads may be from those stated.
 
     A fingerprint states its own rounding, which forgetting rows may have made large. It is believed up to a millionth of
@@ -65,7 +65,7 @@ def _tolerances(stated: Fingerprint, seen: Seen) -> tuple[Any, Array, Array]:
     return weight, np.asarray(mean), np.asarray(spread)
 
 
-def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
+def difference(print_: Fingerprint, seen: ColumnSummary, p: int) -> str | None:
     """Say in words how rows differ from a fingerprint, None if they do not.
 
     The tolerance is far above rounding and far below any change worth making.
@@ -90,7 +90,7 @@ def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
     )
 
 
-def require_same_moments(model: Any, print_: Fingerprint, rows: Rows, seen: Seen) -> None:
+def require_same_moments(model: Any, print_: Fingerprint, rows: Rows, seen: ColumnSummary) -> None:
     """Compare the means and products that a model keeps, for more rows to come or for standard errors, with those of the rows."""
     kept = model.moments_
     _, mean, spread = _tolerances(print_, seen)
@@ -114,7 +114,7 @@ def require_same_moments(model: Any, print_: Fingerprint, rows: Rows, seen: Seen
         )
 
 
-def require_same_data(print_: Fingerprint, seen: Seen, p: int) -> None:
+def require_same_data(print_: Fingerprint, seen: ColumnSummary, p: int) -> None:
     """Refuse rows that differ from a fingerprint."""
     words = difference(print_, seen, p)
     if words is not None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._embeddings import Found, Measure, checker, refuse, require_neighbors
+from qed.verify._embeddings import Measure, StationaryPoint, checker, require_neighbors
+from qed.verify._refusals import refuse
 
 Array = np.ndarray[Any, Any]
 LARGE = 2000  # rows from which other eigenvectors are searched for, not computed
@@ -61,12 +62,12 @@ def _largest_outside(B: Array, V: Array) -> float:
     return float(np.linalg.eigvalsh(block.T @ B @ block).max())
 
 
-def _classical(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+def _classical(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint:  # noqa: ARG001
     D = measure.square()
     _require_distances(model, D)
     B = _doubly_centred(D)
     strain, residual = _require_leading(model, B, points)
-    return Found("strain", strain, residual, SMALL * float(np.sum(B**2)))
+    return StationaryPoint("strain", strain, residual, SMALL * float(np.sum(B**2)))
 
 
 SMALL = 1e-4  # share of all squares: strain is their difference
@@ -79,7 +80,7 @@ def _require_distances(model: Any, D: Array) -> None:
         refuse(model, "the distances that it keeps are others")
 
 
-def _stress(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+def _stress(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint:  # noqa: ARG001
     D = measure.square()
     _require_distances(model, D)
     d = Measure(points, "euclidean", None).square()
@@ -99,7 +100,7 @@ def _stress(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # no
     following = (ratio.sum(axis=1)[:, None] * points - ratio @ points) / len(points)
     length = float(np.linalg.norm(points))
     residual = float(np.linalg.norm(following - points)) / length if length > 0 else 0.0
-    return Found("stress", stress, residual, 1e-6 * squares)
+    return StationaryPoint("stress", stress, residual, 1e-6 * squares)
 
 
 def _disparities(given: Array, own: Array) -> Array:
@@ -119,12 +120,12 @@ def _disparities(given: Array, own: Array) -> Array:
     return np.asarray(values * (np.sqrt(len(values)) / size) if size > 0 else values)
 
 
-def _isomap(model: Any, measure: Measure, points: Array, y: Any) -> Found:  # noqa: ARG001
+def _isomap(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint:  # noqa: ARG001
     links = _links(model, measure)
     _require_paths(model, links)
     B = _doubly_centred(np.asarray(model.dist_matrix_, np.float64))
     strain, residual = _require_leading(model, B, points)
-    return Found("strain", strain, residual, SMALL * float(np.sum(B**2)))
+    return StationaryPoint("strain", strain, residual, SMALL * float(np.sum(B**2)))
 
 
 def _links(model: Any, measure: Measure) -> list[dict[int, float]]:

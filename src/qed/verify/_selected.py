@@ -8,8 +8,9 @@ import numpy as np
 
 from qed.verify._answers._columns import importances
 from qed.verify._answers._compare import table_of
-from qed.verify._part import Part, refuse, takes_weight
+from qed.verify._part import Part, takes_weight
 from qed.verify._refits import fitted_again, folds_of_rows, is_classifier, scorer_of
+from qed.verify._refusals import refuse_changed
 from qed.verify._rows import OtherData
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ def from_model(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
     """Yield the model that columns are chosen by; the choice is a function of it and the parameters."""
     wish = model.max_features(X) if callable(model.max_features) else model.max_features
     if model.max_features_ != (None if wish is None else int(wish)):
-        refuse(model, f"keeps at most {model.max_features_!r:.20} columns, and its parameters say {wish!r:.20}")
+        refuse_changed(model, f"keeps at most {model.max_features_!r:.20} columns, and its parameters say {wish!r:.20}")
     part = vars(model)["estimator_"]
     weight = sample_weight if takes_weight(part) else None
     yield Part("estimator", part, model.estimator, X, y, weight)
     if part.n_features_in_ != vars(model).get("n_features_in_"):
-        refuse(model, "was fitted to another number of columns than its model")
+        refuse_changed(model, "was fitted to another number of columns than its model")
 
 
 def elimination(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
@@ -46,12 +47,12 @@ def elimination(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part
         least = _best_count(model, rows, target, weight)
     ranking = _eliminated(model, rows, target, weight, least)[-1][1]
     if not np.array_equal(model.ranking_, ranking):
-        refuse(
+        refuse_changed(
             model,
             f"ranks its columns {model.ranking_.tolist()!r:.80}, and fits of the same steps give {ranking.tolist()!r:.80}",
         )
     if not np.array_equal(model.support_, ranking == 1) or model.n_features_ != int(np.sum(ranking == 1)):
-        refuse(model, "keeps other columns than those that its steps leave")
+        refuse_changed(model, "keeps other columns than those that its steps leave")
     yield Part("estimator", part, model.estimator, rows[:, np.flatnonzero(ranking == 1)], target, weight)
 
 
@@ -67,20 +68,22 @@ def _best_count(model: Any, rows: Any, target: Array, weight: Any) -> int:
     folds = folds_of_rows(model.cv, rows, target, is_class=is_classifier(model.estimator))
     names = [name for name in results if name.startswith("split") and name.endswith("_test_score")]
     if names != [f"split{k}_test_score" for k in range(len(folds))]:
-        refuse(model, f"stores scores of {len(names)} folds, and there are {len(folds)}")
+        refuse_changed(model, f"stores scores of {len(names)} folds, and there are {len(folds)}")
     score, scores = scorer_of(model), []
     for k, (train, test) in enumerate(folds):
         own = None if weight is None else weight[train]
         steps = _eliminated(model, rows[train], target[train], own, least, score, rows[test], target[test])[::-1]
         if not np.array_equal(results["n_features"], [int(np.sum(ranking == 1)) for _, ranking, _ in steps]):
-            refuse(model, "stores scores of other numbers of columns than its steps lead through")
+            refuse_changed(model, "stores scores of other numbers of columns than its steps lead through")
         found, stated = np.array([one for _, _, one in steps]), np.asarray(results[names[k]], dtype=np.float64)
         tie = 1e-5 if rows.dtype == np.float32 else 1e-9
         if stated.shape != found.shape or not (np.abs(stated - found) <= tie * (1 + np.abs(found))).all():
-            refuse(model, f"states other scores of fold {k} than its rows give, or its folds are drawn without a seed")
+            refuse_changed(
+                model, f"states other scores of fold {k} than its rows give, or its folds are drawn without a seed"
+            )
         for name, table in (("ranking", [r for _, r, _ in steps]), ("support", [r == 1 for _, r, _ in steps])):
             if f"split{k}_{name}" in results and not np.array_equal(results[f"split{k}_{name}"], np.array(table)):
-                refuse(model, f"states another {name} of the columns in fold {k} than its rows give")
+                refuse_changed(model, f"states another {name} of the columns in fold {k} than its rows give")
         scores.append(stated)
     return _chosen_count(model, results, np.array(scores))
 
@@ -89,7 +92,7 @@ def _chosen_count(model: Any, results: Any, scores: Array) -> int:
     near = np.allclose(scores.mean(axis=0), results["mean_test_score"], rtol=1e-12, atol=1e-300, equal_nan=True)
     near = near and np.allclose(scores.std(axis=0), results["std_test_score"], rtol=1e-9, atol=1e-12, equal_nan=True)
     if not near:
-        refuse(model, "stores means that do not follow from the scores of its folds")
+        refuse_changed(model, "stores means that do not follow from the scores of its folds")
     return int(results["n_features"][int(np.argmax(scores.sum(axis=0)))])
 
 

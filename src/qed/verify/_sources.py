@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._ascents import refuse, require
+from qed.verify._ascents import require
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
-from qed.verify._same_data import Seen, look, require_same_data
+from qed.verify._same_data import ColumnSummary, require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ RELATIVE_TOLERANCE = 1e-8  # relative, of moments of white rows
 def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute the equations; raise CertificateError when they lack more than is stated."""
     rows = read(model, X, None, None)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     A = np.asarray(model.components_)
     mean = _require_mean(model, seen)
@@ -65,7 +66,7 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     return Verdict(certificate.statement, objective, objective, near, certificate.gap)
 
 
-def _require_mean(model: Any, seen: Seen) -> Array:
+def _require_mean(model: Any, seen: ColumnSummary) -> Array:
     if not model.whiten:
         if "mean_" in model.__dict__ or "whitening_" in model.__dict__:
             refuse(model, "it stores a mean or a whitening, and rows were to be taken as they are")
@@ -114,7 +115,7 @@ def _moments(model: Any, rows: Rows, A: Array, mean: Array) -> tuple[Array, Arra
     return tuple((total / count).astype(np.float64) for total in (products, B, values, curved))  # type: ignore[return-value]
 
 
-def _require_white(model: Any, rows: Rows, seen: Seen, products: Array, A: Array) -> None:
+def _require_white(model: Any, rows: Rows, seen: ColumnSummary, products: Array, A: Array) -> None:
     """Hold sources to a covariance of one, and their span to that of the leading directions of the rows."""
     k, p = A.shape
     S = np.zeros((p, p), EXTENDED)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.verify._answers._found import codes as require_codes
-from qed.verify._factors import RELATIVE_TOLERANCE, dense, lacking, refuse, require_stated
+from qed.verify._factors import RELATIVE_TOLERANCE, dense, lacking, require_stated
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ RULES = {"omp": "Codes by orthogonal matching pursuit", "threshold": "Codes by s
 def check_components(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """See what single entries and single scores gain; raise CertificateError when objective or gap are not as stated."""
     rows = read(model, X, None, None)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     C, lengths = np.asarray(model.components_), np.asarray(model.component_norms_)
     if len(C) != (model.n_components or rows.p) or model.n_components_ != len(C):
@@ -69,7 +70,7 @@ def check_coder(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, 
     if model.transform_algorithm in RULES:
         refuse(model, "it speaks of an objective, and its codes follow from a rule")
     rows = read(model, X, None, None)
-    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    require_same_data(certificate.fingerprint, summarize_columns(rows), rows.p)
     x, D = dense(model, X), _atoms(model, rows.p)
     alpha = 1.0 if model.transform_alpha is None else float(model.transform_alpha)
     k = len(D)
@@ -100,7 +101,7 @@ def check_coder(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, 
 def check_rule(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """See that codes follow from their rule."""
     rows = read(model, X, None, None)
-    n, D = look(rows).rows, _atoms(model, rows.p)
+    n, D = summarize_columns(rows).rows, _atoms(model, rows.p)
     if certificate.what != RULES.get(model.transform_algorithm) or certificate.rows != n:
         refuse(model, "it speaks of other codes, or of other rows")
     if not certificate.rounding <= (D.shape[1] + 1) * DOUBLE:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._answers._compare import table_of
 from qed.verify._names import called
 from qed.verify._refits import fitted_again, folds_of_rows, is_classifier, scorer_of
+from qed.verify._refusals import refuse_changed
 
 if TYPE_CHECKING:
     from qed.verify._learnt import Learnt
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 TIE, TIE_OF_SINGLES = 1e-9, 1e-5
 ROUNDING = 2.0**-40
 Array = np.ndarray[Any, Any]
+
+_DRAWN = " (folds drawn at random without a seed are others each time)"
 
 
 def check_steps(fit: Learnt) -> float:
@@ -32,12 +34,12 @@ def check_steps(fit: Learnt) -> float:
     support = model.support_
     good = isinstance(support, np.ndarray) and support.dtype == bool and support.shape == (p,)
     if not good or set(np.flatnonzero(support).tolist()) != kept:
-        _refuse(model, "keeps other columns than its steps lead to")
+        refuse_changed(model, "keeps other columns than its steps lead to")
     fit.whole_number("n_features_to_select_", len(kept))
     stops = model.tol is not None and isinstance(model.n_features_to_select, str)
     most = _most_steps(model, p, grows=grows, stops=stops)
     if len(order) > most or (len(order) < most and not stops):
-        _refuse(model, f"took {len(order)} steps, and {most} were asked for")
+        refuse_changed(model, f"took {len(order)} steps, and {most} were asked for")
     score = _scores(fit)
     off, taken, before = 0.0, set[int](), -np.inf
     for at in range(len(order) + 1):
@@ -53,7 +55,9 @@ def check_steps(fit: Learnt) -> float:
             rise = trials[best] - before
             ended = at == len(order)
             if (ended and rise > model.tol + 2 * slack) or (not ended and rise < model.tol - 2 * slack):
-                _refuse(model, f"ended after {len(order)} steps, and the next would change the score by {rise:.6g}")
+                refuse_changed(
+                    model, f"ended after {len(order)} steps, and the next would change the score by {rise:.6g}{_DRAWN}"
+                )
             if ended:
                 break
         off = max(off, _check_step(model, order[at], scores[at], trials, slack))
@@ -69,7 +73,7 @@ def _steps(fit: Learnt) -> tuple[list[int], list[float]]:
     )
     good = good and len(set(order.tolist())) == len(order) and all(0 <= j < fit.p for j in order.tolist())
     if not good:
-        _refuse(fit.model, "does not store a column and a score for each of its steps")
+        refuse_changed(fit.model, "does not store a column and a score for each of its steps")
     return order.tolist(), scores.astype(np.float64).tolist()
 
 
@@ -85,12 +89,15 @@ def _most_steps(model: Any, p: int, *, grows: bool, stops: bool) -> int:
 def _check_step(model: Any, column: int, stated: float, trials: dict[int, float], slack: float) -> float:
     best = max(trials, key=lambda other: trials[other])
     if not abs(trials[column] - stated) <= slack:
-        _refuse(model, f"states a score of {stated:.10g} with {called(model, column)}, and it is {trials[column]:.10g}")
+        refuse_changed(
+            model,
+            f"states a score of {stated:.10g} with {called(model, column)}, and it is {trials[column]:.10g}{_DRAWN}",
+        )
     if not trials[best] <= trials[column] + slack:
-        _refuse(
+        refuse_changed(
             model,
             f"took {called(model, column)}, which scores {trials[column]:.10g}, and {called(model, best)} scores"
-            f" {trials[best]:.10g}",
+            f" {trials[best]:.10g}{_DRAWN}",
         )
     return abs(trials[column] - stated)
 
@@ -114,10 +121,3 @@ def _scores(fit: Learnt) -> Any:
         return float(np.mean(found))
 
     return score
-
-
-def _refuse(model: Any, words: str) -> NoReturn:
-    raise CertificateError(
-        f"{type(model).__name__} {words}. The model was changed, the data are others, or the folds are drawn at random without a"
-        " seed."
-    )

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ MORE = 2000  # sets that are looked at in any case; beyond, those of the fit, wi
 def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute objective and bound; raise CertificateError when they are not as claimed."""
     rows = read(model, X, y, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     w = np.asarray(model.coef_, dtype=EXTENDED)
     if w.shape != (rows.p,) or not np.all(np.isfinite(w)):
-        raise CertificateError(_CHANGED.format("its coefficients do not fit the columns"))
+        refuse(model, "its coefficients do not fit the columns")
     used = np.flatnonzero(w)
     size = rows.p if model.size is None else min(int(model.size), rows.p)
     if len(used) > size or not np.array_equal(used, model.columns_):
-        raise CertificateError(_CHANGED.format(f"{len(used)} columns have coefficients, and {size} are allowed"))
+        refuse(model, f"{len(used)} columns have coefficients, and {size} are allowed")
     middle = seen.mean if model.fit_intercept else np.zeros(rows.p + 1, EXTENDED)
     squares = EXTENDED(0)
     products = np.zeros((rows.p + 1, rows.p + 1), EXTENDED)
@@ -55,14 +55,12 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
     objective = squares + price * len(used)
     slack = 1e-9 * float(null + price * len(used)) + 1e-12 * float(seen.spread[-1] + seen.weight * seen.mean[-1] ** 2)
     if not abs(float(objective) - certificate.objective) <= slack + certificate.rounding:
-        raise CertificateError(
-            _CHANGED.format(f"its objective is {float(objective):.10g}, not {certificate.objective:.10g}")
-        )
+        refuse(model, f"its objective is {float(objective):.10g}, not {certificate.objective:.10g}")
     raw = float(seen.spread[-1] + seen.weight * seen.mean[-1] ** 2)  # constant targets leave nothing but rounding
     if not abs(float(null) - certificate.null_objective) <= 1e-6 * float(null) + 1e-12 * raw:
-        raise CertificateError(_CHANGED.format(f"the intercept alone leaves {float(null):.10g}"))
+        refuse(model, f"the intercept alone leaves {float(null):.10g}")
     search = _Search(products, triangle, size, float(price))
-    search.radius = _radius(certificate, search, float(null))
+    search.radius = _radius(model, certificate, search, float(null))
     goal = float(objective) - certificate.gap - slack
     if certificate.nodes:
         bound = search.bound_above(goal, MORE + certificate.nodes * max(rows.p, 8) ** 2)
@@ -70,25 +68,19 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
         bound = search.bound_of_coherence()
     distance = max(float(objective) - bound, 0.0)
     if not bound >= goal:
-        raise CertificateError(
-            _CHANGED.format(f"a subset may lower it by {distance:.3g}, and at most {certificate.gap:.3g} is claimed")
-        )
+        refuse(model, f"a subset may lower it by {distance:.3g}, and at most {certificate.gap:.3g} is claimed")
     return Verdict(certificate.statement, float(objective), min(distance, certificate.gap), slack, certificate.gap)
 
 
-def _radius(certificate: SubsetCertificate, search: _Search, null: float) -> float:
+def _radius(model: Any, certificate: SubsetCertificate, search: _Search, null: float) -> float:
     """Return the length of coefficients up to which no subset may be better, from what the certificate claims."""
     if certificate.radius == np.inf:
         least = search.least_singular_value()
         if not least >= 0.99 * NEARLY_DEPENDENT:
-            raise CertificateError(
-                _CHANGED.format(
-                    "it speaks of all coefficients, and columns are so nearly dependent that rounding decides"
-                )
-            )
+            refuse(model, "it speaks of all coefficients, and columns are so nearly dependent that rounding decides")
         return 1.01 * float(np.sqrt(null)) / least  # least squares on any subset is not longer
     if not certificate.radius >= 0.99 * float(np.sqrt(null)) / NEARLY_DEPENDENT:
-        raise CertificateError(_CHANGED.format(f"it speaks of coefficients within {certificate.radius:.3g} alone"))
+        refuse(model, f"it speaks of coefficients within {certificate.radius:.3g} alone")
     return float(certificate.radius)
 
 
@@ -217,9 +209,3 @@ class _Search:
             low = max(self.total - explained / room, together) if room > 0 else together
             bounds.append(low + self.price * k)
         return min(bounds)
-
-
-_CHANGED = (
-    "The certificate of this BestSubsetRegressor is false: {}. The coefficients, parameters or certificate were changed after the"
-    " fit. Fit again, or load the model from its file."
-)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.verify._ascents import require_none
-from qed.verify._factors import refuse
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, read, read_data
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _bound(words: _Words, gamma: Array, lam: Array, priors: tuple[float, float])
 def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute the bound, and what one more update of documents and topics adds to it."""
     rows = read(model, X, None, None)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     table = read_data(model, X, None, None).X
     entries = (table if not isinstance(table, np.ndarray) else _sparse(table)).tocoo()

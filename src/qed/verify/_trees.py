@@ -8,11 +8,10 @@ budget of values allows: all nodes of small tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._category_sets import goes_left, orders, set_problem
 from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cut, mass_of
 from qed.verify._drawn_trees import check_drawn
@@ -20,6 +19,7 @@ from qed.verify._forest_splits import looked_at
 from qed.verify._label_weights import class_factors
 from qed.verify._names import called
 from qed.verify._quantiles import off_medians
+from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories, read_data
 from qed.verify._small_trees import can_compare, least_within
 from qed.verify._verdict import Verdict
@@ -45,27 +45,27 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     leaf = tree.children_left < 0
     flags = tree.missing_go_to_left
     if not np.isin(flags, (0, 1)).all() or flags[leaf].any():
-        _refuse(model, "its leaves ask where missing values go, or a node answers with another number than 0 and 1")
+        refuse(model, "its leaves ask where missing values go, or a node answers with another number than 0 and 1")
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
     is_class = "classes_" in model.__dict__
     rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
     if not certificate.rounding <= 2 * rounding:
-        _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
+        refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     slack = 2 * rounding + RELATIVE_TOLERANCE * null
     if (certificate.rows, certificate.leaves) != (len(rows.sample.s), int(leaf.sum())):
-        _refuse(model, f"it states {certificate.rows} rows and {certificate.leaves} leaves")
+        refuse(model, f"it states {certificate.rows} rows and {certificate.leaves} leaves")
     for what, stated, found in (
         ("its leaves leave", certificate.objective, objective),
         ("its root leaves", certificate.null_objective, null),
     ):
         if not abs(stated - found) <= slack:
-            _refuse(model, f"{what} an impurity of {found:.10g}, not {stated:.10g}")
+            refuse(model, f"{what} an impurity of {found:.10g}, not {stated:.10g}")
     lower = _lower(model, certificate, rows, total)
     if not certificate.lower <= lower + slack:
-        _refuse(model, f"a tree leaves {lower:.10g}, and at least {certificate.lower:.10g} is claimed")
+        refuse(model, f"a tree leaves {lower:.10g}, and at least {certificate.lower:.10g} is claimed")
     if _is_searched(model) and not lower - slack <= model.lower_bound_ <= objective + slack:
-        _refuse(
+        refuse(
             model, f"a search is said to have proved {model.lower_bound_:.10g}, of trees that leave {objective:.10g}"
         )
     words = certificate.statement
@@ -94,15 +94,15 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
         several = isinstance(data.classes, list)
         found, stored = (data.classes, model.classes_) if several else ([data.classes], [model.classes_])
         if several != isinstance(model.classes_, list) or len(found) != len(stored):
-            _refuse(model, f"y has {len(found)} column(s) of labels, and it knows others")
+            refuse(model, f"y has {len(found)} column(s) of labels, and it knows others")
         if not all(np.array_equal(seen, known) for seen, known in zip(found, stored, strict=True)):
-            _refuse(model, f"the labels are {[labels.tolist() for labels in found]!r:.100}")
+            refuse(model, f"the labels are {[labels.tolist() for labels in found]!r:.100}")
         codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
         s = s * class_factors(model, found, codes, s)
         target = np.concatenate([np.eye(len(labels))[own] for labels, own in zip(found, codes.T, strict=True)], axis=1)
         if several:  # the Gini impurities of columns are the variances of their indicators, added up
             if criterion != "gini":
-                _refuse(model, f"{criterion} is for one column of labels, and y has {len(found)}")
+                refuse(model, f"{criterion} is for one column of labels, and y has {len(found)}")
             criterion, target = "squared_error", target * _indicator(found)
     else:
         target = data.y.astype(np.float64).reshape(data.n_rows, -1)
@@ -127,11 +127,11 @@ def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
         left, right = tree.children_left[at], tree.children_right[at]
         inner = (left >= 0) & (right >= 0)
         if ((left >= 0) != (right >= 0)).any() or max(left.max(), right.max()) >= n_nodes or (seen > 1).any():
-            _refuse(model, "its children are not those of a tree")
+            refuse(model, "its children are not those of a tree")
         here, at = here[inner], at[inner]
         feature = tree.feature[at]
         if ((feature < 0) | (feature >= rows.X.shape[1])).any():
-            _refuse(model, "it asks about columns that are not there")
+            refuse(model, "it asks about columns that are not there")
         value = rows.X[here, feature]
         is_left = np.where(np.isnan(value), tree.missing_go_to_left[at] == 1, value <= tree.threshold[at])
         for node, words in sets.items():
@@ -139,7 +139,7 @@ def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
             is_left[own] = goes_left(words, value[own], tree.missing_go_to_left[node] == 1)
         at = np.where(is_left, left[inner], right[inner])
     if (seen != 1).any():
-        _refuse(model, f"node {int(np.flatnonzero(seen != 1)[0])} is reached by no row")
+        refuse(model, f"node {int(np.flatnonzero(seen != 1)[0])} is reached by no row")
     return levels
 
 
@@ -149,14 +149,14 @@ def _sets(model: Any, tree: Any, rows: _Rows) -> dict[int, Array]:
     n_nodes, p = len(tree.children_left), rows.X.shape[1]
     is_sound = by_set.shape == np.unique(by_set).shape and sets.shape == (len(by_set), 16)
     if not is_sound or (len(by_set) and not (by_set.min() >= 0 and by_set.max() < n_nodes)):
-        _refuse(model, "its sets of categories are not those of its nodes")
+        refuse(model, "its sets of categories are not those of its nodes")
     inner = (tree.children_left >= 0) & (tree.feature >= 0) & (tree.feature < p)
     asks = np.zeros(n_nodes, dtype=bool)
     asks[by_set.astype(np.intp)] = True
     if (asks & ~inner).any() or (holds_categories(model, p)[tree.feature[inner]] != asks[inner]).any():
-        _refuse(model, "it asks for the order of categories, or about numbers as if they were categories")
+        refuse(model, "it asks for the order of categories, or about numbers as if they were categories")
     if (tree.threshold[asks] != 0).any():
-        _refuse(model, "a node that asks about categories has a threshold")
+        refuse(model, "a node that asks about categories has a threshold")
     return dict(zip(by_set.tolist(), sets, strict=True))
 
 
@@ -168,7 +168,7 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
     width = target.shape[1]
     value = _values(model, tree)
     if value.shape[1] != width:
-        _refuse(model, "its values do not fit the targets")
+        refuse(model, "its values do not fit the targets")
     masses = np.zeros(n_nodes)
     for here, at in levels:
         nodes, local = np.unique(at, return_inverse=True)
@@ -177,7 +177,7 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
         count = np.bincount(local)
         if not np.array_equal(count, tree.n_node_samples[nodes]):
             bad = int(nodes[np.flatnonzero(count != tree.n_node_samples[nodes])[0]])
-            _refuse(model, f"node {bad} holds other rows than it states: a threshold was moved, or a row")
+            refuse(model, f"node {bad} holds other rows than it states: a threshold was moved, or a row")
         _compare(model, nodes, tree.weighted_n_node_samples[nodes], weight, weight, "weight")
         stated = value[nodes]
         own = target[here]
@@ -185,7 +185,7 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
         np.maximum.at(size, local, np.abs(own).max(axis=1))
         if rows.sample.criterion == "absolute_error":
             for off in off_medians(stated[:, 0], local, own[:, 0], s[here]):
-                _refuse(model, f"node {int(nodes[off])} does not predict the median")
+                refuse(model, f"node {int(nodes[off])} does not predict the median")
             mass = np.bincount(local, s[here] * np.abs(own[:, 0] - stated[local, 0]), minlength=len(nodes))
         else:
             shift = np.zeros((len(nodes), width))
@@ -219,9 +219,9 @@ def _values(model: Any, tree: Any) -> Array:
         len(widths),
         widths,
     ):
-        _refuse(model, "its values do not fit the labels")
+        refuse(model, "its values do not fit the labels")
     if any(tree.value[:, c, k:].any() for c, k in enumerate(widths)):
-        _refuse(model, "it holds shares of labels that a column does not have")
+        refuse(model, "it holds shares of labels that a column does not have")
     return _indicator(classes) * np.concatenate([tree.value[:, c, :k] for c, k in enumerate(widths)], axis=1)
 
 
@@ -248,7 +248,7 @@ class _Limits:
             between, most = (found[left] + found[right]) / 2, 2 * max(slack[left], slack[right])
             inside = all(low - most <= found[side] <= high + most for side in (left, right))
             if not (inside and (found[right] - found[left]) * direction >= -most):
-                _refuse(
+                refuse(
                     model,
                     f"node {parent} moves predictions against the direction of {called(model, int(self.tree.feature[parent]))}",
                 )
@@ -278,7 +278,7 @@ def directions_of(model: Any, n_columns: int) -> Array | None:
         given = [given.get(str(name), 0) for name in model.feature_names_in_]
     found = np.asarray(given)
     if found.shape != (n_columns,) or not np.isin(found, (-1, 0, 1)).all():
-        _refuse(model, "its monotonic_cst is not 1, -1 or 0 for each column")
+        refuse(model, "its monotonic_cst is not 1, -1 or 0 for each column")
     return found if found.any() else None
 
 
@@ -286,7 +286,7 @@ def _compare(model: Any, nodes: Array, stated: Array, found: Array, size: Array,
     off = ~(np.abs(stated - found) <= RELATIVE_TOLERANCE * size + 1e-300)
     if off.any():
         k = int(np.flatnonzero(off)[0])
-        _refuse(model, f"the {what} of node {int(nodes[k])} is {found[k]:.12g}, and {stated[k]:.12g} is stated")
+        refuse(model, f"the {what} of node {int(nodes[k])} is {found[k]:.12g}, and {stated[k]:.12g} is stated")
 
 
 def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array) -> None:
@@ -300,7 +300,7 @@ def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array
         own = rows.X[here[at == node], tree.feature[node]]
         wrong = set_problem(sets[node], own)
         if wrong:
-            _refuse(model, f"node {node} {wrong}")
+            refuse(model, f"node {node} {wrong}")
     _check_sides(model, tree, rows, here, at)
     by_threshold = ~np.isin(at, list(sets))
     here, at = here[by_threshold], at[by_threshold]
@@ -326,7 +326,7 @@ def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array
     if off.any():
         k = int(np.flatnonzero(off)[0])
         what = called(model, int(tree.feature[nodes[k]]))
-        _refuse(
+        refuse(
             model,
             f"the threshold {threshold[k]:.12g} of node {int(nodes[k])} in {what} does not part {low[k]:.12g} from {high[k]:.12g}"
             " as it should",
@@ -341,7 +341,7 @@ def _check_sides(model: Any, tree: Any, rows: _Rows, here: Array, at: Array) -> 
     more_left = tree.n_node_samples[tree.children_left[nodes]] > tree.n_node_samples[tree.children_right[nodes]]
     off = ~has_missing & ((tree.missing_go_to_left[nodes] == 1) != more_left)
     if off.any():
-        _refuse(model, f"node {int(nodes[off][0])} sends missing values to the side of fewer rows")
+        refuse(model, f"node {int(nodes[off][0])} sends missing values to the side of fewer rows")
 
 
 def _is_searched(model: Any) -> bool:
@@ -353,41 +353,41 @@ def _check_limits(model: Any, tree: Any, certificate: TreeCertificate, rows: _Ro
     p = rows.X.shape[1]
     leaf = tree.children_left < 0
     if not np.all((tree.feature[leaf] == -2) & (tree.threshold[leaf] == -2)):
-        _refuse(model, "a leaf asks a question")
+        refuse(model, "a leaf asks a question")
     if model.max_depth is not None and int(tree.depths.max()) > model.max_depth:
-        _refuse(model, f"it is {int(tree.depths.max())} deep, and {model.max_depth} is allowed")
+        refuse(model, f"it is {int(tree.depths.max())} deep, and {model.max_depth} is allowed")
     if _is_searched(model):
         _check_searched(model, certificate, rows)
         return
     looks_at = looked_at(model, p)
     if certificate.is_greedy and (model.splitter != "best" or looks_at < p):
-        _refuse(model, "its splits were drawn, and are said to be the best ones")
+        refuse(model, "its splits were drawn, and are said to be the best ones")
     if certificate.depth and holds_categories(model, p).any():
-        _refuse(model, "all trees of a depth are spoken of, and sets of categories were not compared")
+        refuse(model, "all trees of a depth are spoken of, and sets of categories were not compared")
     if certificate.depth not in (0, 1, 2):  # deeper trees are compared by nobody
-        _refuse(
+        refuse(
             model,
             f"trees of depth {certificate.depth!s:.20} are spoken of, and a fit compares those of depth one or two",
         )
     if certificate.depth and (model.max_depth is None or model.max_depth > certificate.depth):
         leaves = model.max_leaf_nodes
         if leaves is None or leaves - 1 > certificate.depth:
-            _refuse(model, f"it may be deeper than {certificate.depth}, to which its bound refers")
+            refuse(model, f"it may be deeper than {certificate.depth}, to which its bound refers")
     if model.max_leaf_nodes is not None and leaf.sum() > model.max_leaf_nodes:
-        _refuse(model, f"it has {int(leaf.sum())} leaves, and {model.max_leaf_nodes} are allowed")
+        refuse(model, f"it has {int(leaf.sum())} leaves, and {model.max_leaf_nodes} are allowed")
 
 
 def _check_searched(model: Any, certificate: TreeCertificate, rows: _Rows) -> None:
     """Refuse a claim about trees that nobody could compare again."""
     if certificate.is_greedy:
-        _refuse(model, "it was searched, and its splits are said to be the best ones of their nodes")
+        refuse(model, "it was searched, and its splits are said to be the best ones of their nodes")
     if certificate.depth not in (0, model.max_depth):
-        _refuse(
+        refuse(
             model, f"its bound refers to depth {certificate.depth!s:.20}, and it was searched within {model.max_depth}"
         )
     width = rows.sample.target.shape[1] + (2 if rows.sample.criterion == "squared_error" else 0)
     if certificate.depth and not can_compare(rows.X, max(width, 2), certificate.depth):
-        _refuse(
+        refuse(
             model,
             f"a bound on all trees of depth {certificate.depth} is claimed, which are too many to be compared again",
         )
@@ -446,7 +446,7 @@ def _check_splits(
         left = masses[tree.children_left[node]] + masses[tree.children_right[node]]
         rounding = (size + 16) * UNIT * float(tree.weighted_n_node_samples[node]) if is_class else 0.0
         if not left <= least + 1e-8 * masses[node] + rounding:
-            _refuse(model, f"another split of node {int(node)} leaves {least:.10g}, and its own leaves {left:.10g}")
+            refuse(model, f"another split of node {int(node)} leaves {least:.10g}, and its own leaves {left:.10g}")
     return ""
 
 
@@ -461,10 +461,3 @@ def _least_left(
     for j in np.flatnonzero(by_category):
         least = min(least, least_of_one_cut(np.column_stack(orders(X[:, j], sample)), sample, *limits))
     return least
-
-
-def _refuse(model: Any, what: str) -> NoReturn:
-    msg = (
-        f"{type(model).__name__} is not the tree of these data: {what}. The model was changed, or the data are others."
-    )
-    raise CertificateError(msg)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _targets
-from qed.verify._factors import refuse
+from qed.verify._refusals import refuse
 from qed.verify._rows import DOUBLE, read
-from qed.verify._same_data import look, require_same_data
+from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class _Tables:
 
 def _read(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, what: str) -> _Tables:
     rows = read(model, X, y, None)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     n, p = seen.rows, rows.p
     if certificate.what != what or certificate.confidence != 1:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._ascents import refuse
-from qed.verify._mixtures import Components, Found, cholesky, judge, read_components, solved, sums
+from qed.verify._mixtures import Components, EmStep, cholesky, judge, read_components, solved, sums
+from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, Rows, read
-from qed.verify._same_data import Seen, look, require_same_data
+from qed.verify._same_data import ColumnSummary, require_same_data, summarize_columns
 
 if TYPE_CHECKING:
     from qed.certificates import AscentCertificate
@@ -49,7 +49,7 @@ class Beliefs(NamedTuple):
 def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, None, sample_weight)
-    seen = look(rows)
+    seen = summarize_columns(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     before = _prior(model, rows, seen)
     stored = _posterior(model, before)
@@ -57,7 +57,7 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     return judge(model, certificate, what, stored, partial(_step, model, rows, before), None)  # type: ignore[arg-type]
 
 
-def _prior(model: Any, rows: Rows, seen: Seen) -> Before:
+def _prior(model: Any, rows: Rows, seen: ColumnSummary) -> Before:
     k, p, kind = model.n_components, rows.p, model.covariance_type
     concentration = float(_or(model.weight_concentration_prior, 1 / k))
     precision, degrees = (
@@ -230,7 +230,7 @@ def expected_logarithms(model: Any) -> tuple[Array, Array]:
     return weights, np.array(shifts)
 
 
-def _step(model: Any, rows: Rows, before: Before, at: Beliefs) -> Found:
+def _step(model: Any, rows: Rows, before: Before, at: Beliefs) -> EmStep:
     """Find the bound, and the posterior that one step leads to."""
     k, p = at.means.shape
     factors = [cholesky(model, one) for one in at.covariances]
@@ -246,7 +246,7 @@ def _step(model: Any, rows: Rows, before: Before, at: Beliefs) -> Found:
     levels = log_weights + 0.5 * (determinants - p * math.log(2 * math.pi) - p / counted - floor * traces)
     found = sums(model, rows, Components(levels, factors, at.means))
     bound = float((found.total - apart - of_precisions) / found.weight)
-    return Found(bound, _following(model, before, at, found))  # type: ignore[arg-type]
+    return EmStep(bound, _following(model, before, at, found))  # type: ignore[arg-type]
 
 
 def _following(model: Any, before: Before, at: Beliefs, found: Any) -> Beliefs:

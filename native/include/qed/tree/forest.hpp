@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "qed/tree/ranks.hpp"
@@ -41,19 +42,42 @@ struct ForestTree {
 std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, const double* share,
                                     const TreeLimits& limits, const ForestRules& rules);
 
+/// One tree of all rows whose thresholds are drawn, with all that is known of its nodes; one thread grows it.
+GrownTree grow_drawn_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits);
+
 /// The seed of a tree, and how often each row is drawn for it.
 std::uint64_t seed_of_tree(std::uint64_t seed, Index tree) noexcept;
-void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) noexcept;
+void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times);
 
-/// Trees as they are followed: nodes of all trees, children in pairs; that of a left child follows its own pair.
+/// Trees as they are stored: nodes of all trees in the order of a walk that goes left first.
+struct ForestNodes {
+    Index columns, trees, nodes, inner, in_sets;
+    const Index* sizes;                 ///< nodes of each tree
+    const std::int32_t* feature;        ///< by node; negative for leaves
+    const double* threshold;            ///< by inner node
+    const std::uint8_t* missing_left;   ///< by inner node
+    const Index* by_set;                ///< inner nodes that ask whether a category is in a set, rising
+    const std::uint32_t* sets;          ///< sixteen words for each
+};
+
+/// Trees as they are followed. Children lie in pairs; the pair of the child with the larger branch follows its own pair,
+/// so that most steps stay within a line of the cache. A leaf leads to itself; its threshold is no number, and holds the
+/// number of the leaf among those of all trees.
 struct PackedForest {
     Index columns = 0;
     Index width = 0;  ///< numbers a leaf
-    std::vector<PackedNode> nodes;
-    std::vector<std::uint32_t> leaf;  ///< by packed node: number of the leaf, within all trees
+    Index leaves = 0;
+    std::unique_ptr<PackedNode[]> nodes;
     std::vector<Index> starts;        ///< first packed node of each tree, and their number
-    std::vector<std::uint32_t> sets;  ///< eight words for each node that looks at categories
+    std::vector<std::uint32_t> sets;  ///< sixteen words for each node that looks at categories
+
+    [[nodiscard]] Index trees() const noexcept { return static_cast<Index>(starts.size()) - 1; }
 };
+
+/// Checks nodes that may come from a file, and lays them out; returns what is wrong with them, or null.
+const char* pack_forest(const ForestNodes& nodes, PackedForest& forest);
+/// The number of a packed leaf among those of all trees.
+Index leaf_number(const PackedNode& leaf) noexcept;
 
 /// What is added up: width numbers of the leaf of each tree, into column tree % groups of rows × groups × width. Rows
 /// that were drawn for a tree are passed over where `bags` is not null (a bit for each row, trees one after the other).

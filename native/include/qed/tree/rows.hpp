@@ -53,6 +53,10 @@ struct TreeArena {
     std::vector<CategorySet> sets;
 };
 
+/// The rows that have weight, and their weights; none where all weigh one.
+std::vector<std::uint32_t> used_rows(const TreeTargets& y, Index count);
+std::vector<double> used_weights(const TreeTargets& y, const std::vector<std::uint32_t>& used);
+
 class TreeRows {
   public:
     /// Memory for trees of at most so many rows, grown one after the other.
@@ -82,6 +86,8 @@ class TreeRows {
     void add_children(TreeArena& arena, Index number, Index middle) const;
     /// What a node predicts before limits: its number, or the share of the second class.
     [[nodiscard]] double value_of(const TreeArena& arena, Index number) const noexcept;
+    /// The nodes of a grown tree, in the order of a walk that goes left first.
+    [[nodiscard]] GrownTree written(const TreeArena& arena) const;
     /// Whether a gain is large enough, of all weight.
     [[nodiscard]] bool is_enough(double gain, double total_weight) const noexcept;
 

@@ -95,7 +95,7 @@ double contradictions(const TreeTable& x, const TreeTargets& y);
 struct PackedNode {
     double threshold;
     std::uint32_t feature;  ///< the highest bit says that missing values go left
-    std::uint32_t left;
+    std::int32_t left;      ///< from here to the left child
 };
 
 struct TreeNodes {

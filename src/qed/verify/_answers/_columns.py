@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Labels, Numbers, blocks_of, dense, refuse, require, table_of
+from qed.verify._answers._compare import Labels, Numbers, blocks_of, dense, require, table_of
+from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -189,7 +190,7 @@ def unit_rows(model: Any, X: Any, told: Any) -> None:
     rows = table_of(model, X)
     answers = told.tocsr() if hasattr(told, "tocsr") else dense(told)
     if answers.shape != rows.shape:
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     for some, x in blocks_of(rows):
         if model.norm == "l2":
             length = np.sqrt((x * x).sum(axis=1, keepdims=True))
@@ -320,10 +321,10 @@ def kept_columns(model: Any, X: Any, told: Any) -> None:
     rows = table_of(model, X)
     own = rows[:, np.flatnonzero(chosen(model))]
     if told.shape != own.shape:
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     answers, wanted = dense(told), dense(own)
     if not np.array_equal(answers, wanted, equal_nan=True):
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
 
 
 def chosen(model: Any) -> Array:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED, read_numbers
 
 if TYPE_CHECKING:
@@ -37,14 +37,6 @@ class Labels(NamedTuple):
 if TYPE_CHECKING:
     Rule = Callable[[Any, Any, Any], None]  # model, rows, what it answered
     Definition = Callable[[Any, Array], Numbers | Labels]  # model, a block of rows
-
-
-def refuse(model: Any, method: str) -> NoReturn:
-    """Say that a model answers otherwise than its numbers mean."""
-    raise CertificateError(
-        f"{type(model).__name__}.{method} answers otherwise than what the model learnt means. It was changed after the fit. Fit"
-        " again, or load the model from its file."
-    )
 
 
 def table_of(model: Any, X: Any) -> Any:
@@ -78,7 +70,7 @@ def of_rows(method: str, define: Definition, *, in_single: bool = False) -> Rule
         rows = table_of(model, X)
         whole = told if hasattr(told, "tocsr") else dense(told)
         if whole.shape[0] != rows.shape[0]:
-            refuse(model, method)
+            refuse_answer(model, method)
         whole = whole.tocsr() if hasattr(whole, "tocsr") else whole
         is_single = whole.dtype == np.float32 or ((in_single or whole.dtype.kind != "f") and rows.dtype == np.float32)
         for some, block in blocks_of(rows):
@@ -104,18 +96,18 @@ def require(
     unit = (2.0**-24 if is_single else 2.0**-53) * FACTOR * (terms + 8)
     if isinstance(own, Labels):
         if told.size != len(own.scores):
-            refuse(model, method)
+            refuse_answer(model, method)
         near = np.broadcast_to(unit * np.asarray(own.size, dtype=np.float64), own.scores.shape)
         chosen = told.reshape(-1, 1) == np.asarray(own.classes)
         ahead = np.max(own.scores - near, axis=1, keepdims=True)
         good = chosen.sum(axis=1) == 1
         good &= ~(chosen & (own.scores + near < ahead)).any(axis=1)
         if not good.all():
-            refuse(model, method)
+            refuse_answer(model, method)
         return
     values = own.values.astype(EXTENDED)
     if told.shape != values.shape or told.dtype.kind not in "biuf":
-        refuse(model, method)
+        refuse_answer(model, method)
     near = unit * np.asarray(own.size, dtype=EXTENDED) + np.finfo(np.float64).tiny
     with np.errstate(invalid="ignore"):
         same = (np.isnan(values) & np.isnan(told)) | (values == told) | (np.abs(values - told) <= near)
@@ -123,7 +115,7 @@ def require(
         most = np.finfo(told.dtype if told.dtype.kind == "f" else np.float64).max
         same |= np.isinf(told) & (np.abs(values) + near >= most) & (np.sign(values) == np.sign(told))
     if not same.all():
-        refuse(model, method)
+        refuse_answer(model, method)
 
 
 def softmax(scores: Array) -> Array:

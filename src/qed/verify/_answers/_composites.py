@@ -8,8 +8,9 @@ import numpy as np
 
 from qed.verify._answers._agree import agreed
 from qed.verify._answers._columns import chosen
-from qed.verify._answers._compare import Labels, Numbers, both, dense, refuse, require, softmax, table_of
+from qed.verify._answers._compare import Labels, Numbers, both, dense, require, softmax, table_of
 from qed.verify._blocks import picked, side_by_side, stacked
+from qed.verify._refusals import refuse_answer
 
 Array = np.ndarray[Any, Any]
 
@@ -18,14 +19,14 @@ def _same(model: Any, method: str, own: Any, told: Any) -> None:
     """Refuse answers that are not exactly those of a part."""
     if isinstance(own, list):
         if not isinstance(told, list) or len(own) != len(told):
-            refuse(model, method)
+            refuse_answer(model, method)
         for one, other in zip(own, told, strict=True):
             _same(model, method, one, other)
         return
     first, second = dense(own), dense(told)
     numbers = first.dtype.kind in "biuf" and second.dtype.kind in "biuf"
     if first.shape != second.shape or not np.array_equal(first, second, equal_nan=numbers):
-        refuse(model, method)
+        refuse_answer(model, method)
 
 
 def _require(model: Any, method: str, values: Any, size: Any, told: Any) -> None:
@@ -116,7 +117,7 @@ def union(model: Any, X: Any, told: Any) -> None:
 def _joined(model: Any, blocks: list[Any], told: Any) -> None:
     if all(block is None for block in blocks):
         if told.shape[1]:
-            refuse(model, "transform")
+            refuse_answer(model, "transform")
         return
     _same(model, "transform", side_by_side(model, blocks), told)
 
@@ -136,7 +137,7 @@ def function(name: str, options: str) -> Any:
 def functions(model: Any, X: Any, told: Any) -> None:
     """Check the shape of what the user's functions make of each column; nobody else knows them."""
     if dense(told).shape != (table_of(model, X).shape[0], model.n_features_in_ * len(model.functions)):
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
 
 
 def target(model: Any, X: Any, told: Any) -> None:
@@ -300,14 +301,14 @@ def weighted_median(model: Any, X: Any, told: Any) -> None:
     said = np.column_stack([np.asarray(agreed(part, "predict", rows), dtype=np.float64) for part in model.estimators_])
     weight = np.asarray(model.estimator_weights_, dtype=np.float64)
     if answers.shape != (len(said),):
-        refuse(model, "predict")
+        refuse_answer(model, "predict")
     near = 2.0**-20 if answers.dtype == np.float32 else 2.0**-40
     close = np.abs(said - answers[:, None]) <= near * np.abs(said).max(axis=1, keepdims=True)
     up_to = ((said <= answers[:, None]) | close) @ weight
     beneath = ((said < answers[:, None]) & ~close) @ weight
     half, slack = weight.sum() / 2, 2.0**-40 * weight.sum()
     if not (close.any(axis=1) & (up_to >= half - slack) & (beneath <= half + slack)).all():
-        refuse(model, "predict")
+        refuse_answer(model, "predict")
 
 
 # -- several targets, several classes --------------------------------------------------------------------------
@@ -519,7 +520,7 @@ def usual_label(model: Any, X: Any, told: Any) -> None:
     if model.strategy in ("stratified", "uniform"):
         good = np.isin(answers, model.classes_).all() and answers.shape == (n,)
         if not good:
-            refuse(model, "predict")
+            refuse_answer(model, "predict")
         return
     require(model, "predict", Labels(np.tile(_usual_shares(model), (n, 1)), 0.0, model.classes_), answers)
 
@@ -542,7 +543,7 @@ def usual_chances(model: Any, X: Any, told: Any) -> None:
             answers.shape != (n, k)
             or not ((answers.sum(axis=1) == 1) & ((answers == 0) | (answers == 1)).all(axis=1)).all()
         ):
-            refuse(model, "predict_proba")
+            refuse_answer(model, "predict_proba")
         return
     shares = {"prior": np.asarray(model.class_prior_), "uniform": np.full(k, 1.0 / k)}.get(model.strategy)
     _require(model, "predict_proba", np.tile(_usual_shares(model) if shares is None else shares, (n, 1)), 1.0, told)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Numbers, dense, refuse, table_of
+from qed.verify._answers._compare import Numbers, dense, table_of
 from qed.verify._embeddings import RELATIVE_TOLERANCE, Measure
+from qed.verify._refusals import refuse_answer
 
 Array = np.ndarray[Any, Any]
 CANCELLED = 2.0**20  # sums of squared paths, and small systems of equations, cancel: so many units of the last place
@@ -65,7 +66,7 @@ def drawn(model: Any, X: Any, told: Any) -> None:
     rows, points = table_of(model, X), dense(told)
     embedding = np.asarray(model.embedding_)
     if points.shape != (rows.shape[0], embedding.shape[1]) or not np.isfinite(points).all():
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     known = np.asarray(model.rows_, np.float64)
     place = {tuple(row): number for number, row in reversed(list(enumerate(known.tolist())))}
     for row, point in zip(np.asarray(rows, np.float64).tolist(), points, strict=True):
@@ -75,4 +76,4 @@ def drawn(model: Any, X: Any, told: Any) -> None:
             and number is not None
             and not np.array_equal(point, embedding[number].astype(point.dtype))
         ):
-            refuse(model, "transform")
+            refuse_answer(model, "transform")

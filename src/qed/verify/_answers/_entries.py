@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from qed.core._mixed import read as read_columns
-from qed.verify._answers._compare import Numbers, dense, refuse, require
+from qed.verify._answers._compare import Numbers, dense, require
 from qed.verify._learnt import key
+from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -224,9 +225,9 @@ def marks(model: Any, X: Any, told: Any) -> None:
 def _require_entries(model: Any, own: Array, told: Any) -> None:
     answers = dense(told)
     if answers.shape != own.shape:
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     single = answers.dtype == np.float32
     for one, other in zip(own.ravel().tolist(), answers.ravel().tolist(), strict=True):
         one, other = key(one), key(other)  # noqa: PLW2901
         if one != other and not (single and np.float32(one) == other):
-            refuse(model, "transform")
+            refuse_answer(model, "transform")

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Numbers, blocks_of, dense, refuse, require, table_of
+from qed.verify._answers._compare import Numbers, blocks_of, dense, require, table_of
 from qed.verify._completed import completed
 from qed.verify._factors import NAMES, lacking, multiplied_codes
+from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -103,7 +104,7 @@ def factors(model: Any, X: Any, told: Any) -> None:
     H = np.asarray(model.components_, dtype=np.float64)
     good = answers.shape == (rows.shape[0], len(H)) and answers.dtype.kind == "f"
     if not good or not (np.isfinite(answers) & (answers >= 0)).all():
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     beta = NAMES[model.beta_loss] if isinstance(model.beta_loss, str) else float(model.beta_loss)
     strength = rows.shape[1] * float(model.alpha_W)
     l1, l2 = strength * model.l1_ratio, strength * (1 - model.l1_ratio)
@@ -120,7 +121,7 @@ def factors(model: Any, X: Any, told: Any) -> None:
             own = multiplied_codes(x, H, beta, (l1, l2), steps)
             good = np.abs(own - W) <= (1e-6 + 8 * unit) * own.max(axis=1, initial=0.0, keepdims=True)
         if not good.all():
-            refuse(model, "transform")
+            refuse_answer(model, "transform")
 
 
 def shares_of_topics(model: Any, X: Any, told: Any) -> None:
@@ -130,7 +131,7 @@ def shares_of_topics(model: Any, X: Any, told: Any) -> None:
     rows, answers = table_of(model, X), dense(told)
     beta, k = np.asarray(model.exp_dirichlet_component_, dtype=np.float64), len(model.components_)
     if answers.shape != (rows.shape[0], k) or not np.isfinite(answers).all():
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     near = 1e-5 if answers.dtype == np.float32 else 1e-8
     for i in range(rows.shape[0]):
         row = rows[i] if isinstance(rows, np.ndarray) else rows[[i]].toarray()[0]
@@ -147,7 +148,7 @@ def shares_of_topics(model: Any, X: Any, told: Any) -> None:
                 if change < (1 - 1e-6) * model.mean_change_tol - 1e-12:
                     break
         if not good and not np.all(np.abs(gamma / gamma.sum() - answers[i]) <= near):
-            refuse(model, "transform")
+            refuse_answer(model, "transform")
 
 
 def filled(model: Any, X: Any, told: Any) -> None:
@@ -161,7 +162,7 @@ def filled(model: Any, X: Any, told: Any) -> None:
     )
     near = (1e-5 if answers.dtype == np.float32 else 1e-7) * size
     if answers.shape != x.shape or not np.all(np.where(there, answers == rows, np.abs(answers - own) <= near)):
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
 
 
 def ridge_scores(model: Any, X: Array) -> Numbers:
@@ -191,7 +192,7 @@ def codes(model: Any, X: Any, told: Any) -> None:
     kind = model.transform_algorithm
     k, x = len(D), np.asarray(rows, dtype=np.float64)
     if answers.shape != (len(x), (1 + bool(model.split_sign)) * k) or not np.isfinite(answers).all():
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     U = (answers[:, :k] - answers[:, k:] if model.split_sign else answers).astype(np.float64)
     unit = 2.0**-24 if answers.dtype == np.float32 else 2.0**-53
     length = np.sqrt(np.sum(x * x, axis=1, keepdims=True))
@@ -217,4 +218,4 @@ def codes(model: Any, X: Any, told: Any) -> None:
             above = slope <= alpha + near if model.positive_code else np.abs(slope) <= alpha + near
             good = np.where(U == 0, above, np.abs(slope - alpha * np.sign(U)) <= near)
     if not good.all() or (model.positive_code and kind != "omp" and U.min(initial=0.0) < 0):
-        refuse(model, "transform")
+        refuse_answer(model, "transform")

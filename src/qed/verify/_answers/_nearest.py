@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Labels, Numbers, dense, refuse, require, table_of
+from qed.verify._answers._compare import Labels, Numbers, dense, require, table_of
 from qed.verify._neighbors import require_neighbours
+from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -96,7 +97,7 @@ def _fill(
                 <= answers[number, place]
                 <= inside.max() + 1e-6 * size[number, j]
             ):
-                refuse(model, "transform")
+                refuse_answer(model, "transform")
             own[number, j] = answers[number, place]
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from qed.core import CertificateError
 from qed.core._records import public_name
 from qed.verify._answers._agree import agreed
-from qed.verify._answers._compare import dense, refuse, table_of
+from qed.verify._answers._compare import dense, table_of
+from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,7 @@ def filled_in_rounds(model: Any, X: Any, told: Any) -> None:
         filled = np.hstack([filled, dense(agreed(model.indicator_, "transform", rows)).astype(filled.dtype)])
     answers = dense(told)
     if answers.shape != filled.shape or not np.array_equal(answers, filled, equal_nan=True):
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
 
 
 def gaps_of(model: Any, rows: Array) -> Array:
@@ -80,7 +81,7 @@ def _drawn(
     own = np.sqrt(np.maximum((apart @ part.sigma_.astype(EXTENDED) * apart).sum(axis=1), 0) + 1 / EXTENDED(part.alpha_))
     near = 2.0**-20 if rows.dtype == np.float32 else 2.0**-36
     if not np.array_equal(told, mean) or not (np.abs(deviation - own) <= near * own).all():
-        refuse(part, "predict")
+        refuse_answer(part, "predict")
     low, high = ends
     share = np.random.default_rng([int(model.seed_), 3, number]).random(len(missing))[missing] + 2.0**-54
     inside = (deviation > 0) & (told >= low) & (told <= high)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from qed.verify._answers._compare import Numbers, blocks_of, dense, refuse, require, table_of
+from qed.verify._answers._compare import Numbers, blocks_of, dense, require, table_of
+from qed.verify._refusals import refuse_answer
 from qed.verify._words import words_of
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +31,7 @@ def _texts(X: Any) -> list[Any]:
 def _require_counts(model: Any, told: Any, rows: list[dict[int, float]], width: int, *, exact: bool) -> None:
     """Compare a sparse or dense table with dictionaries of columns and numbers, row by row."""
     if told.shape != (len(rows), width):
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     answers = told.tocsr() if hasattr(told, "tocsr") else None
     is_single = np.dtype(told.dtype) == np.float32
     near = 0.0 if exact else 2.0**-20 if is_single else 2.0**-44
@@ -46,7 +47,7 @@ def _require_counts(model: Any, told: Any, rows: list[dict[int, float]], width: 
         for place in found.keys() | own.keys():
             first, second = own.get(place, 0.0), found.get(place, 0.0)
             if not (first == second or abs(first - second) <= near * max(abs(first), abs(second))):
-                refuse(model, "transform")
+                refuse_answer(model, "transform")
 
 
 def _counted(model: Any, X: Any) -> list[dict[int, float]]:

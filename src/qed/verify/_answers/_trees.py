@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from qed.verify._answers._agree import agreed
-from qed.verify._answers._compare import Labels, Numbers, both, dense, refuse, require, sigmoid, softmax, table_of
+from qed.verify._answers._compare import Labels, Numbers, both, dense, require, sigmoid, softmax, table_of
 from qed.verify._answers._entries import columns_of, places_of
 from qed.verify._boosting import leaf_of, trees_of
 from qed.verify._category_sets import goes_left
 from qed.verify._forest_nodes import levels_of, nodes_of
 from qed.verify._random_trees import usual_length
+from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +64,7 @@ def tree_chances(model: Any, X: Any, told: Any) -> None:
         own = Numbers(shares[:, c, :count], 1.0)
         require(model, "predict_proba", own, dense(one), is_single=rows.dtype == np.float32)
     if several and len(listed) != len(model.classes_):
-        refuse(model, "predict_proba")
+        refuse_answer(model, "predict_proba")
 
 
 def tree_label(model: Any, X: Any, told: Any) -> None:
@@ -73,7 +74,7 @@ def tree_label(model: Any, X: Any, told: Any) -> None:
         require(model, "predict", Labels(shares[:, 0, : len(model.classes_)], 1.0, model.classes_), answers)
         return
     if answers.shape != shares.shape[:2]:
-        refuse(model, "predict")
+        refuse_answer(model, "predict")
     for c, labels in enumerate(model.classes_):
         require(model, "predict", Labels(shares[:, c, : len(labels)], 1.0, labels), answers[:, c])
 
@@ -149,7 +150,7 @@ def forest_chances(model: Any, X: Any, told: Any) -> None:
     rows, blocks = _forest_blocks(model, X)
     listed = told if isinstance(model.classes_, list) else [told]
     if len(listed) != len(blocks):
-        refuse(model, "predict_proba")
+        refuse_answer(model, "predict_proba")
     for (_, own), one in zip(blocks, listed, strict=True):
         require(model, "predict_proba", own, dense(one), is_single=rows.dtype == np.float32)
 
@@ -160,7 +161,7 @@ def forest_label(model: Any, X: Any, told: Any) -> None:
     answers = dense(told)
     answers = answers if isinstance(model.classes_, list) else answers[:, None]
     if answers.shape != (answers.shape[0], len(blocks)):
-        refuse(model, "predict")
+        refuse_answer(model, "predict")
     for c, (labels, own) in enumerate(blocks):
         require(model, "predict", Labels(*own, labels), answers[:, c])
 
@@ -263,7 +264,7 @@ def leaves(model: Any, X: Any, told: Any) -> None:
         columns.append(first + place[levels_of(model, tree, rows)])
         first += int((tree.feature < 0).sum())
     if told.shape != (len(rows), first):
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
     own = np.sort(np.column_stack(columns), axis=1)
     if hasattr(told, "tocsr"):
         answers = told.tocsr()
@@ -277,4 +278,4 @@ def leaves(model: Any, X: Any, told: Any) -> None:
         table = dense(told)
         good = np.count_nonzero(table) == own.size and (np.take_along_axis(table, own, axis=1) == 1).all()
     if not good:
-        refuse(model, "transform")
+        refuse_answer(model, "transform")
