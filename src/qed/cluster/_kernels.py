@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     AnyArray = NDArray[Any]
+    Gaussians = tuple[Array, AnyArray | None, tuple[Array, Array, Array], bool, bool, Literal["soft"]]
 
 
 class Step(NamedTuple):
@@ -317,7 +318,7 @@ def soft_shares(X: AnyArray, centres: AnyArray, beta: float) -> AnyArray:
     return shares
 
 
-def _gaussians(X: AnyArray, s: AnyArray | None, centres: AnyArray, beta: float) -> tuple[Any, ...]:
+def _gaussians(X: AnyArray, s: AnyArray | None, centres: AnyArray, beta: float) -> Gaussians:
     """Soft clusters as a pass over a mixture reads them: of equal weights and of variance 1 / (2 beta)."""
     widths = np.full(centres.shape, np.sqrt(2 * beta))
     parts = plain(centres), widths, np.zeros(len(centres))
