@@ -110,3 +110,26 @@ def test_a_whole_ensemble_is_refused_in_words(table):
             show(3)
     with pytest.raises(qed.NotFitted):
         _ = RandomForestClassifier().estimators_
+
+
+@pytest.mark.parametrize("n_trees", [1, 3, 20])
+def test_rows_alone_and_together_get_the_same_bits(table, n_trees):
+    # few rows go down several trees at once, many one tree after the other; a sum by hand goes tree by tree
+    X, _, labels = table
+    forest = RandomForestClassifier(n_trees, random_state=0).fit(X, labels)
+    together = forest.predict_proba(X)
+    for step in (1, 7, 33):
+        parts = [forest.predict_proba(X[i : i + step]) for i in range(0, 100, step)]
+        assert np.array_equal(np.concatenate(parts)[:100], together[:100])
+    assert np.array_equal(forest.predict_proba(np.asfortranarray(X)), together)
+    trees, right = forest.trees_, forest.trees_.children_right
+    sums = np.zeros_like(together)
+    for first in trees.starts[:-1].tolist():
+        for i, row in enumerate(X):
+            node = first
+            while trees.feature[node] >= 0:
+                value, inner = row[trees.feature[node]], trees.inner_numbers[node]
+                is_left = trees.goes_left[inner] if np.isnan(value) else value <= trees.threshold[inner]
+                node = node + 1 if is_left else right[node]
+            sums[i] += trees.shares[trees.leaf_numbers[node]]
+    assert np.array_equal(sums * (1 / n_trees), together)
