@@ -1,4 +1,4 @@
-"""Writes everything that is derived from the sources: reference pages, lists of records and guides, certificates, golden files."""
+"""Writes what is derived from the sources: the stub of the kernels, reference pages, lists, certificates, golden files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = (
+    ("tools/native_stub.py", "--write"),
     ("tools/api_check.py", "--write"),
     ("tools/certificate_table.py", "--write"),
     ("tests/golden/create.py", "missing"),

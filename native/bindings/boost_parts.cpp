@@ -17,7 +17,8 @@ template <class T>
 using Writable = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ScaleTuple = std::tuple<double, double, int, bool, bool>;
 
-/// Bins by column and by row, columns, slopes and curvatures of all classes, which class, weights, counts, words, order.
+/// Bins by column and by row, columns, slopes and curvatures of all classes, which class, weights, counts, words,
+/// order.
 using PartTuple = std::tuple<Array, Array, Index, Array, Array, std::pair<Index, Index>, MaybeArray, nb::object,
                              Writable<std::int64_t>, Writable<std::uint32_t>>;
 
@@ -78,7 +79,8 @@ nb::ndarray<nb::numpy, double> extent(const Array& slopes, const Array& curvatur
 
 ScaleTuple scale(const std::tuple<double, double, double, double, double, double>& extent, bool has_counts, bool fine) {
     const auto& [slopes, squares, curvatures, largest, steepest, count] = extent;
-    return told(scale_of({slopes, squares, curvatures, largest, steepest, static_cast<Index>(count)}, has_counts, fine));
+    return told(
+        scale_of({slopes, squares, curvatures, largest, steepest, static_cast<Index>(count)}, has_counts, fine));
 }
 
 nb::tuple start(BoostPart& part, const PartTuple& given, const ScaleTuple& scale) {
@@ -256,28 +258,56 @@ void bin_chunk(const Array& X, const Array& cuts, const Array& ends, const Writa
     for (Index j = 0; j < columns; ++j) {
         require(stops[j] - (j == 0 ? 0 : stops[j - 1]) < kBins, "at most 255 bins");
     }
-    run([&] {
-        bin_rows(x, edges, stops, first, rows, {by_column.data(), by_row.data(), low.data(), high.data()});
-    });
+    run([&] { bin_rows(x, edges, stops, first, rows, {by_column.data(), by_row.data(), low.data(), high.data()}); });
 }
 
 }  // namespace
 
 void bind_boost_parts(nb::module_& module) {
-    nb::class_<BoostPart>(module, "BoostPart")
+    nb::class_<BoostPart>(
+        module, "BoostPart",
+        R"doc(Some rows of a boosted fit, dealt out to the nodes of the tree that grows; arrays of rows are given to each call.)doc")
         .def(nb::init<>())
-        .def("start", &start, arg("arrays"), arg("scale"))
-        .def("divide", &divide, arg("arrays"), arg("divisions"), arg("right_of"))
-        .def("leaf_sums", &leaf_sums, arg("arrays"), arg("nodes"))
-        .def("add", &add, arg("arrays"), arg("nodes"), arg("values"), arg("scores"))
-        .def("mark", &mark, arg("arrays"), arg("nodes"));
-    module.def("boost_extent", &extent, arg("slopes"), arg("curvatures"), arg("which"), arg("s").none(),
-               arg("counts").none());
-    module.def("boost_scale", &scale, arg("extent"), arg("has_counts"), arg("fine"));
+        .def("start", &start, arg("arrays"), arg("scale"),
+             nb::sig("def start(self, arrays: _BoostArrays, scale: _BoostScale) -> tuple[tuple[int, int], "
+                     "NDArray[np.int64]]"),
+             R"doc(Round slopes and curvatures, put all rows into node 0; return their sum and the histogram.)doc")
+        .def(
+            "divide", &divide, arg("arrays"), arg("divisions"), arg("right_of"),
+            nb::sig("def divide(self, arrays: _BoostArrays, divisions: NDArray[np.int64], right_of: NDArray[np.uint8]) "
+                    "-> NDArray[np.int64]"),
+            R"doc(Divide nodes (node, left, right, child whose histogram is wanted or -1, feature); return histograms.)doc")
+        .def("leaf_sums", &leaf_sums, arg("arrays"), arg("nodes"),
+             nb::sig("def leaf_sums(self, arrays: _BoostArrays, nodes: list[int]) -> Matrix"),
+             R"doc(Return sums of slopes and of curvatures over the rows of nodes, (2, nodes).)doc")
+        .def("add", &add, arg("arrays"), arg("nodes"), arg("values"), arg("scores"),
+             nb::sig("def add(self, arrays: _BoostArrays, nodes: list[int], values: Vector, scores: Vector) -> None"),
+             R"doc(Add values of nodes to the scores of their rows.)doc")
+        .def("mark", &mark, arg("arrays"), arg("nodes"),
+             nb::sig("def mark(self, arrays: _BoostArrays, nodes: list[int]) -> NDArray[np.int32]"),
+             R"doc(Return, for each row, the place of its node in the list.)doc");
+    module.def(
+        "boost_extent", &extent, arg("slopes"), arg("curvatures"), arg("which"), arg("s").none(), arg("counts").none(),
+        nb::sig("def boost_extent(slopes: Vector, curvatures: Vector, which: tuple[int, int], s: Vector | None, "
+                "counts: NDArray[np.uint32] | None) -> Vector"),
+        R"doc(Return what the scale of one class of several depends on: sums of slopes, squares, curvatures; largest of both; rows.)doc");
+    module.def(
+        "boost_scale", &scale, arg("extent"), arg("has_counts"), arg("fine"),
+        nb::sig("def boost_scale(extent: tuple[float, float, float, float, float, float], has_counts: bool, fine: "
+                "bool) -> _BoostScale"),
+        R"doc(Return how slopes and curvatures of that extent become whole numbers; ``fine``: of 61 bits in any case.)doc");
     module.def("grow_from", &grow, arg("source"), arg("bins"), arg("rule"), arg("monotone").none(),
-               arg("by_category").none(), arg("groups"));
-    module.def("bin_chunk", &bin_chunk, arg("X"), arg("cuts"), arg("ends"), arg("by_column"), arg("by_row"),
-               arg("first"), arg("low"), arg("high"));
+               arg("by_category").none(), arg("groups"),
+               nb::sig("def grow_from(source: Any, bins: list[tuple[Vector, NDArray[np.uint32]]], rule: tuple[int, "
+                       "int, int, float, float, int, int], monotone: NDArray[np.int8] | None, by_category: "
+                       "NDArray[np.uint8] | None, groups: list[list[int]]) -> _BoostedTree"),
+               R"doc(Grow a tree from histograms that ``source`` is asked for: start, divide, leaf_sums, finish.)doc");
+    module.def(
+        "bin_chunk", &bin_chunk, arg("X"), arg("cuts"), arg("ends"), arg("by_column"), arg("by_row"), arg("first"),
+        arg("low"), arg("high"),
+        nb::sig("def bin_chunk(X: Matrix, cuts: Vector, ends: NDArray[np.int64], by_column: NDArray[np.uint8], by_row: "
+                "NDArray[np.uint8], first: int, low: Vector, high: Vector) -> None"),
+        R"doc(Write the bins of rows from row ``first`` on, by column and by row; widen the lowest and highest values of bins.)doc");
 }
 
 }  // namespace qed::bindings

@@ -48,9 +48,18 @@ Doubles distances(const Array& X, const Array& centre, const Array& scale) {
 }  // namespace
 
 void bind_by_class(nb::module_& module) {
-    module.def("class_sums", &sums, arg("X"), arg("codes"), arg("classes"), arg("s").none(), arg("shift").none(),
-               arg("squares"));
-    module.def("class_distances", &distances, arg("X"), arg("centre"), arg("scale"));
+    module.def(
+        "class_sums", &sums, arg("X"), arg("codes"), arg("classes"), arg("s").none(), arg("shift").none(),
+        arg("squares"),
+        nb::sig("def class_sums(X: Matrix, codes: Vector, classes: int, s: Vector | None, shift: Vector | None, "
+                "squares: bool) -> tuple[Vector, int]"),
+        R"doc(Σ s (x − shift) of each column over the rows of each class, (k, p), below them Σ s (x − shift)² if ``squares``.
+
+codes (n,) are class numbers from 0, shift is (k, p), None for zeros. With the longest chain of additions behind a sum.)doc");
+    module.def(
+        "class_distances", &distances, arg("X"), arg("centre"), arg("scale"),
+        nb::sig("def class_distances(X: Matrix, centre: Vector, scale: Vector) -> Vector"),
+        R"doc(Σ ((x − centre) scale)² over the columns, (n, k), for a centre and a scale of each class, (k, p) each.)doc");
 }
 
 }  // namespace qed::bindings

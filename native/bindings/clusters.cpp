@@ -65,7 +65,8 @@ nb::tuple centroids_linked(const Table& X, int linkage, const std::pair<Integers
 nb::tuple rows_linked(const Parts& parts, const Table& X, const Named& metric, int linkage,
                       const std::pair<Integers, Array>& nearest) {
     const NeighborIndex index = index_of(parts, static_cast<Index>(X.shape(1)));
-    require(static_cast<Index>(X.shape(0)) == index.rows && index.node_count == 0, "the index must keep the order of X");
+    require(static_cast<Index>(X.shape(0)) == index.rows && index.node_count == 0,
+            "the index must keep the order of X");
     MergeArrays out(index.rows);
     const Nearest known = nearest_of(nearest, index.rows);
     const Linkage kind = linkage_of(linkage, false);
@@ -96,7 +97,8 @@ Doubles measured(const Parts& parts, const Table& queries, const Named& metric) 
 nb::tuple spanned(const Parts& parts, const Table& X, const Named& metric, const MaybeArray& from, const MaybeArray& to,
                   double limit) {
     const NeighborIndex index = index_of(parts, static_cast<Index>(X.shape(1)));
-    require(static_cast<Index>(X.shape(0)) == index.rows && index.node_count == 0, "the index must keep the order of X");
+    require(static_cast<Index>(X.shape(0)) == index.rows && index.node_count == 0,
+            "the index must keep the order of X");
     const SpanningIn in{vector(from, "from", index.rows), vector(to, "to", index.rows), limit};
     const Measure measure = measure_of(metric, index.columns);
     Fresh<Index> order({index.rows});
@@ -108,7 +110,8 @@ nb::tuple spanned(const Parts& parts, const Table& X, const Named& metric, const
 
 nb::tuple spanning(const Parts& parts, const Table& X, const Named& metric, const MaybeArray& core) {
     const NeighborIndex index = index_of(parts, static_cast<Index>(X.shape(1)));
-    require(static_cast<Index>(X.shape(0)) == index.rows && index.node_count > 0, "X must be the rows of an index with boxes");
+    require(static_cast<Index>(X.shape(0)) == index.rows && index.node_count > 0,
+            "X must be the rows of an index with boxes");
     const double* ends = vector(core, "core", index.rows);
     const Measure measure = measure_of(metric, index.columns);
     Fresh<Index> first({index.rows - 1});
@@ -133,7 +136,8 @@ auto joined(const Integers& first, const Integers& second) {
 nb::tuple condensed(const Integers& first, const Integers& second, const Array& density, Index least) {
     const auto edges = static_cast<Index>(density.shape(0));
     const double* densities = vector(density, "density", edges);
-    require(static_cast<Index>(first.shape(0)) == edges && static_cast<Index>(second.shape(0)) == edges && edges >= 1 && least >= 1,
+    require(static_cast<Index>(first.shape(0)) == edges && static_cast<Index>(second.shape(0)) == edges && edges >= 1 &&
+                least >= 1,
             "first, second and density must have an entry for each merge");
     std::vector<Index> children(static_cast<std::size_t>(2 * edges));
     std::vector<bool> is_joined(static_cast<std::size_t>(2 * edges + 1));
@@ -206,7 +210,8 @@ nb::tuple shifted(const Parts& parts, const Table& points, double radius) {
 
 Doubles kth(const Parts& parts, const Table& queries, Index k) {
     const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
-    require(index.node_count == 0 && k >= 1 && k <= index.rows, "the index must keep the order of the rows, and have k of them");
+    require(index.node_count == 0 && k >= 1 && k <= index.rows,
+            "the index must keep the order of the rows, and have k of them");
     const auto count = static_cast<Index>(queries.shape(0));
     Fresh<double> out({count});
     run([&] { kth_distances(index, queries.data(), count, k, out.get()); });
@@ -228,10 +233,14 @@ nb::ndarray<nb::numpy, bool> messages_passed(const Table& similarity, const Arra
                 static_cast<Index>(own_responsibility.shape(0)) == rows &&
                 static_cast<Index>(own_availability.shape(0)) == rows && static_cast<Index>(support.shape(0)) == rows,
             "messages go between all rows");
-    const Messages messages{similarity.data(),       vector(preference, "preference", rows),
-                            responsibility.data(),   availability.data(),
-                            own_responsibility.data(), own_availability.data(),
-                            support.data(),          rows,
+    const Messages messages{similarity.data(),
+                            vector(preference, "preference", rows),
+                            responsibility.data(),
+                            availability.data(),
+                            own_responsibility.data(),
+                            own_availability.data(),
+                            support.data(),
+                            rows,
                             damping};
     Fresh<bool> is_exemplar({rows});
     run([&] { pass_messages(messages, is_first, is_exemplar.get()); });
@@ -256,7 +265,8 @@ void require_tree(const CfTree& tree, Index branching) {
     const auto leaves = static_cast<Index>(tree.weights.size());
     std::vector<Index> depth(static_cast<std::size_t>(nodes), 0);
     std::vector<char> is_named(static_cast<std::size_t>(leaves), 0);
-    bool fits = nodes >= 1 && tree.starts.front() == 0 && tree.starts.back() == static_cast<Index>(tree.children.size()) &&
+    bool fits = nodes >= 1 && tree.starts.front() == 0 &&
+                tree.starts.back() == static_cast<Index>(tree.children.size()) &&
                 static_cast<Index>(tree.children.size()) == nodes - 1 + leaves;
     for (Index v = 0; fits && v < nodes; ++v) {
         const Index first = tree.starts[static_cast<std::size_t>(v)];
@@ -297,7 +307,8 @@ using StoredTree = std::tuple<Table, Array, Array, Integers, Integers>;
 nb::tuple cf_tree_grown(const Table& X, const std::optional<StoredTree>& stored, double threshold, Index branching) {
     const auto rows = static_cast<Index>(X.shape(0));
     const auto columns = static_cast<Index>(X.shape(1));
-    require(branching >= 2 && threshold >= 0 && columns >= 1, "a node has at least two entries, and the threshold is not negative");
+    require(branching >= 2 && threshold >= 0 && columns >= 1,
+            "a node has at least two entries, and the threshold is not negative");
     CfTree tree;
     if (stored) {
         const auto& [means, weights, squares, starts, children] = *stored;
@@ -321,25 +332,97 @@ nb::tuple cf_tree_grown(const Table& X, const std::optional<StoredTree>& stored,
 }  // namespace
 
 void bind_clusters(nb::module_& module) {
-    module.def("link_centroids", &centroids_linked, arg("X"), arg("linkage"), arg("nearest"));
-    module.def("link_rows", &rows_linked, arg("index"), arg("X"), arg("metric"), arg("linkage"), arg("nearest"));
-    module.def("link_matrix", &matrix_linked, arg("distances").noconvert(), arg("linkage"));
-    module.def("measure_rows", &measured, arg("index"), arg("queries"), arg("metric"));
-    module.def("span_rows", &spanned, arg("index"), arg("X"), arg("metric"), arg("source").none(), arg("target").none(),
-               arg("limit"));
-    module.def("spanning_edges", &spanning, arg("index"), arg("X"), arg("metric"), arg("core").none());
-    module.def("join_edges", &joined, arg("first"), arg("second"));
-    module.def("condense", &condensed, arg("first"), arg("second"), arg("density"), arg("least"));
-    module.def("dense_groups", &grouped, arg("index"), arg("X"), arg("metric"), arg("radius"), arg("least"),
-               arg("weight").none());
-    module.def("swap_medoids", &swapped, arg("distances"), arg("weight").none(), arg("fee").none(),
-               arg("start"), arg("most"));
-    module.def("shift_means", &shifted, arg("index"), arg("points"), arg("radius"));
-    module.def("kth_distances", &kth, arg("index"), arg("queries"), arg("k"));
-    module.def("pass_messages", &messages_passed, arg("similarity"), arg("preference"), arg("responsibility").noconvert(),
-               arg("availability").noconvert(), arg("vectors").noconvert(), arg("damping"), arg("is_first"));
-    module.def("raise_prices", &prices, arg("similarity"), arg("best"), arg("fee"), arg("rounds"));
-    module.def("grow_cf_tree", &cf_tree_grown, arg("X"), arg("tree").none(), arg("threshold"), arg("branching"));
+    module.def(
+        "link_centroids", &centroids_linked, arg("X"), arg("linkage"), arg("nearest"),
+        nb::sig("def link_centroids(X: Matrix, linkage: int, nearest: tuple[NDArray[np.int64], Vector]) -> "
+                "tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]"),
+        R"doc(Merge by ward (4), centroid (5) or median (6) linkage: ids of both clusters, heights, rows they hold together.
+
+``nearest`` is the nearest other row of each row, and its distance.)doc");
+    module.def(
+        "link_rows", &rows_linked, arg("index"), arg("X"), arg("metric"), arg("linkage"), arg("nearest"),
+        nb::sig("def link_rows(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], X: Matrix, "
+                "metric: tuple[int, float, Vector | None], linkage: int, nearest: tuple[NDArray[np.int64], Vector]) -> "
+                "tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]"),
+        R"doc(Merge by complete (1), average (2) or weighted (3) linkage of rows with a metric; the index has no boxes.)doc");
+    module.def(
+        "link_matrix", &matrix_linked, arg("distances").noconvert(), arg("linkage"),
+        nb::sig("def link_matrix(distances: Matrix, linkage: int) -> tuple[NDArray[np.int64], NDArray[np.int64], "
+                "Vector, NDArray[np.int64]]"),
+        R"doc(Merge by single (0), complete, average or weighted linkage of given distances, which are written over.)doc");
+    module.def("measure_rows", &measured, arg("index"), arg("queries"), arg("metric"),
+               nb::sig("def measure_rows(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], "
+                       "queries: Matrix, metric: tuple[int, float, Vector | None]) -> Matrix"),
+               R"doc(Distances of queries to all rows of an index without boxes, in the order of the rows.)doc");
+    module.def(
+        "span_rows", &spanned, arg("index"), arg("X"), arg("metric"), arg("source").none(), arg("target").none(),
+        arg("limit"),
+        nb::sig("def span_rows(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], X: Matrix, "
+                "metric: tuple[int, float, Vector | None], source: Vector | None, target: Vector | None, limit: float) "
+                "-> tuple[NDArray[np.int64], NDArray[np.int64], Vector]"),
+        R"doc(Rows in the order of Prim's algorithm, the row from which each is reached (-1 for none), and how far it is.
+
+The distance of row i, reached, to row j is the largest of their distance, ``source[i]`` and ``target[j]``.)doc");
+    module.def("spanning_edges", &spanning, arg("index"), arg("X"), arg("metric"), arg("core").none(),
+               nb::sig("def spanning_edges(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], X: "
+                       "Matrix, metric: tuple[int, float, Vector | None], core: Vector | None) -> "
+                       "tuple[NDArray[np.int64], NDArray[np.int64], Vector]"),
+               R"doc(Find the ends and lengths of the edges of a minimum spanning tree, by an index with boxes.
+
+The distance of two rows is the largest of their distance and of ``core`` of both.)doc");
+    module.def(
+        "join_edges", &joined, arg("first"), arg("second"),
+        nb::sig("def join_edges(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]"),
+        R"doc(Clusters that the edges of a tree join, one edge after the other, (edges, 2): rows first, then edges by number.)doc");
+    module.def(
+        "condense", &condensed, arg("first"), arg("second"), arg("density"), arg("least"),
+        nb::sig("def condense(first: NDArray[np.int64], second: NDArray[np.int64], density: Vector, least: int) -> "
+                "tuple[NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.int64]]"),
+        R"doc(Clusters that rows and clusters of at least so many rows leave, which, at which density, and of how many rows.)doc");
+    module.def(
+        "dense_groups", &grouped, arg("index"), arg("X"), arg("metric"), arg("radius"), arg("least"),
+        arg("weight").none(),
+        nb::sig("def dense_groups(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], X: Matrix, "
+                "metric: tuple[int, float, Vector | None], radius: float, least: float, weight: Vector | None) -> "
+                "tuple[NDArray[np.int64], NDArray[np.bool_]]"),
+        R"doc(Return the group of each row, -1 for none, and whether rows within the radius of it weigh at least ``least``.)doc");
+    module.def(
+        "swap_medoids", &swapped, arg("distances"), arg("weight").none(), arg("fee").none(), arg("start"), arg("most"),
+        nb::sig(
+            "def swap_medoids(distances: Matrix, weight: Vector | None, fee: Vector | None, start: NDArray[np.int64], "
+            "most: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Vector, int, bool]"),
+        R"doc(Medoids after exchanges, the medoid of each row, the cost before and after each, their number, and whether none is left.
+
+With a fee for each row medoids also come and go alone.)doc");
+    module.def(
+        "shift_means", &shifted, arg("index"), arg("points"), arg("radius"),
+        nb::sig("def shift_means(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], points: "
+                "Matrix, radius: float) -> tuple[Matrix, NDArray[np.int64]]"),
+        R"doc(Means of the rows within a radius of each point, the point itself where there is none, and how many they are.)doc");
+    module.def("kth_distances", &kth, arg("index"), arg("queries"), arg("k"),
+               nb::sig("def kth_distances(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], "
+                       "queries: Matrix, k: int) -> Vector"),
+               R"doc(Distances of queries to their k-th nearest rows, of an index without boxes.)doc");
+    module.def(
+        "pass_messages", &messages_passed, arg("similarity"), arg("preference"), arg("responsibility").noconvert(),
+        arg("availability").noconvert(), arg("vectors").noconvert(), arg("damping"), arg("is_first"),
+        nb::sig("def pass_messages(similarity: Matrix, preference: Vector, responsibility: Matrix, availability: "
+                "Matrix, vectors: tuple[Vector, Vector, Vector], damping: float, is_first: bool) -> NDArray[np.bool_]"),
+        R"doc(Pass one round of messages of affinity propagation; return which rows elect themselves.
+
+Diagonals stand in ``preference`` and the first two ``vectors``; that of ``similarity`` is minus infinity. The third vector is
+the support of each row. Availabilities are written at the beginning of the next round.)doc");
+    module.def(
+        "raise_prices", &prices, arg("similarity"), arg("best"), arg("fee"), arg("rounds"),
+        nb::sig("def raise_prices(similarity: Matrix, best: Vector, fee: Vector, rounds: int) -> Vector"),
+        R"doc(Prices of rows that rise together until fees hold them back: a dual solution of the choice of exemplars.)doc");
+    module.def("grow_cf_tree", &cf_tree_grown, arg("X"), arg("tree").none(), arg("threshold"), arg("branching"),
+               nb::sig("def grow_cf_tree(X: Matrix, tree: tuple[Matrix, Vector, Vector, NDArray[np.int64], "
+                       "NDArray[np.int64]] | None, threshold: float, branching: int) -> tuple[Matrix, Vector, Vector, "
+                       "NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]"),
+               R"doc(Put rows into a tree of clustering features.
+
+Means, weights and squares of subclusters, where the entries of nodes begin, the entries, and the subcluster of each row.)doc");
 }
 
 }  // namespace qed::bindings

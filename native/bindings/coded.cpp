@@ -1,12 +1,12 @@
 #include "qed/svm/coded.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <tuple>
 #include <vector>
-
-#include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 #include "loss_names.hpp"
@@ -23,9 +23,11 @@ nb::tuple planes_of(const Array& X, const Starts& starts, const Book& book,
                     const std::tuple<std::string, double, double, bool>& model, const Array& shift,
                     const std::pair<Array, Array>& begin, const Array& target, Index most) {
     const Matrix x = matrix(X, "X");
-    require(x.kind == Kind::float64 && x.column_stride == 1 && x.row_stride == x.columns, "X must be contiguous float64");
+    require(x.kind == Kind::float64 && x.column_stride == 1 && x.row_stride == x.columns,
+            "X must be contiguous float64");
     const auto classes = static_cast<Index>(starts.shape(0)) - 1;
-    require(classes >= 1 && book.shape(1) == static_cast<std::size_t>(classes), "the book must have one column for each class");
+    require(classes >= 1 && book.shape(1) == static_cast<std::size_t>(classes),
+            "the book must have one column for each class");
     const std::int64_t* at = starts.data();
     require(at[0] == 0 && at[classes] == x.rows && std::is_sorted(at, at + classes + 1), "starts must cut the rows");
     const auto problems = static_cast<Index>(book.shape(0));
@@ -55,8 +57,12 @@ nb::tuple planes_of(const Array& X, const Starts& starts, const Book& book,
 }  // namespace
 
 void bind_coded(nb::module_& module) {
-    module.def("coded_planes", &planes_of, arg("X"), arg("starts"), arg("book"), arg("model"), arg("shift"), arg("begin"),
-               arg("target"), arg("most"));
+    module.def("coded_planes", &planes_of, arg("X"), arg("starts"), arg("book"), arg("model"), arg("shift"),
+               arg("begin"), arg("target"), arg("most"),
+               nb::sig("def coded_planes(X: Matrix, starts: NDArray[np.int64], book: NDArray[np.int8], model: "
+                       "tuple[str, float, float, bool], shift: Vector, begin: tuple[Matrix, Vector], target: Vector, "
+                       "most: int) -> tuple[Matrix, Vector, Matrix]"),
+               R"doc(Planes of a book for rows sorted by class; see ``native/include/qed/svm/coded.hpp``.)doc");
 }
 
 }  // namespace qed::bindings

@@ -74,7 +74,8 @@ nb::tuple gram_of(const QuadraticArrays& quadratic, const KinkArrays& penalty, c
     return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
 }
 
-nb::list grams_of(const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, StartArrays, FaceFactor*>>& problems) {
+nb::list grams_of(
+    const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, StartArrays, FaceFactor*>>& problems) {
     std::vector<GramTask> tasks;
     std::vector<Fresh<double>> results;
     for (const auto& [quadratic, penalty, goal, start, factor] : problems) {
@@ -195,7 +196,8 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
                       .columns = sparse_rows(std::get<0>(A), std::get<1>(A), std::get<2>(A), {p, n}),
                       .penalty = kinks_of(penalty, p),
                       .has_intercept = has_intercept};
-    require(in.kind != LossKind::softmax && in.kind != LossKind::hinge, "this descent knows smooth losses of one score a row");
+    require(in.kind != LossKind::softmax && in.kind != LossKind::hinge,
+            "this descent knows smooth losses of one score a row");
     Fresh<double> w = copy_of(vector(std::get<0>(start), "w", p), p);
     Fresh<double> t({n});
     Fresh<double> slope({n});
@@ -206,7 +208,8 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
     CurvedDone done{};
     run([&] { done = descend_curved(in, {std::get<0>(goal), std::get<1>(goal)}, std::get<2>(goal), state); });
     const nb::object u = done.has_dual ? nb::cast(dual.give()) : nb::none();
-    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), u, done.gap, done.rounds, done.is_over);
+    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), u, done.gap, done.rounds,
+                          done.is_over);
 }
 
 /// Kinks, low ends and high ends of conjugates, their bend and their width.
@@ -253,8 +256,8 @@ nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArra
                           done.is_over);
 }
 
-nb::tuple multipliers_of(const PieceArrays& pieces, const Array& c, const Array& X, double ridge, const GoalNumbers& goal,
-                         const std::tuple<Array, Array, double>& start) {
+nb::tuple multipliers_of(const PieceArrays& pieces, const Array& c, const Array& X, double ridge,
+                         const GoalNumbers& goal, const std::tuple<Array, Array, double>& start) {
     const Matrix x = matrix(X, "X");
     require(ridge > 0.0, "the ridge must be positive");
     const MultipliersIn in{.loss = pieces_of(pieces, x.rows), .x = x, .c = vector(c, "c", x.rows), .ridge = ridge};
@@ -295,22 +298,88 @@ nb::tuple sums_of(const Array& X, const Array& U, const MaybeArray& s, const May
 }  // namespace
 
 void bind_coordinate(nb::module_& module) {
-    nb::class_<FaceFactor>(module, "FaceFactor").def(nb::init<>());
-    module.def("descend_gram", &gram_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
-    module.def("descend_grams", &grams_of, arg("problems"));
-    module.def("descend_targets", &targets_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
-    module.def("descend_rows", &row_lengths_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
-    module.def("descend_columns", &dense_of, arg("A"), arg("penalty"), arg("goal"), arg("w"), arg("residual"));
-    module.def("descend_sparse_columns", &sparse_of, arg("A"), arg("centring"), arg("penalty"), arg("goal"), arg("w"),
-               arg("residual"));
-    module.def("descend_curved", &curved_of, arg("loss"), arg("rows"), arg("A"), arg("penalty"), arg("has_intercept"),
-               arg("goal"), arg("start"), arg("pace"));
-    module.def("descend_narrow", &narrow_of, arg("loss"), arg("rows"), arg("c"), arg("X"), arg("shift").none(),
-               arg("penalty"), arg("has_intercept"), arg("goal"), arg("start"));
-    module.def("follow_multipliers", &multipliers_of, arg("pieces"), arg("c"), arg("X"), arg("ridge"), arg("goal"),
-               arg("start"));
-    module.def("take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none());
-    module.def("column_sums", &sums_of, arg("X"), arg("U"), arg("s").none(), arg("shift").none());
+    nb::class_<FaceFactor>(
+        module, "FaceFactor",
+        R"doc(What a descent keeps for the next one on the same Gram matrix: a factor for the coefficients that are not zero.)doc")
+        .def(nb::init<>());
+    module.def(
+        "descend_gram", &gram_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"),
+        nb::sig("def descend_gram(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, "
+                "Vector, int, float]"),
+        R"doc(Minimise quadratic plus penalty from w on: coefficients, gradient Qw − q, sweeps, gap (not rigorous: it rounds).)doc");
+    module.def("descend_grams", &grams_of, arg("problems"),
+               nb::sig("def descend_grams(problems: list[tuple[Quadratic, Kinks, Goal, tuple[Vector, Vector | None], "
+                       "FaceFactor]]) -> list[tuple[Vector, Vector, int, float]]"),
+               R"doc(Do `descend_gram` from face to face for several problems, in threads; each has a factor of its own.
+
+A start is coefficients, and their gradient where it is known.)doc");
+    module.def("descend_targets", &targets_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"),
+               nb::sig("def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> "
+                       "tuple[Vector, Vector, int, float]"),
+               R"doc(Do the same for w of shape (k, m), every entry penalised by itself.)doc");
+    module.def(
+        "descend_rows", &row_lengths_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"),
+        nb::sig("def descend_rows(quadratic: Quadratic, penalty: tuple[Vector, float], goal: Goal, w: Vector) -> "
+                "tuple[Vector, Vector, int, float]"),
+        R"doc(Do the same with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge.)doc");
+    module.def(
+        "descend_columns", &dense_of, arg("A"), arg("penalty"), arg("goal"), arg("w"), arg("residual"),
+        nb::sig("def descend_columns(A: Vector, penalty: Kinks, goal: Goal, w: Vector, residual: Vector) -> "
+                "tuple[Vector, Vector, Vector, int, float]"),
+        R"doc(Minimise ½ |residual + A (w − start)|² plus penalty: coefficients, residual, gradient Aᵀ residual, sweeps, gap.
+
+A is (n, k) in Fortran order.)doc");
+    module.def(
+        "descend_sparse_columns", &sparse_of, arg("A"), arg("centring"), arg("penalty"), arg("goal"), arg("w"),
+        arg("residual"),
+        nb::sig(
+            "def descend_sparse_columns(A: tuple[Indices, Indices, Vector], centring: tuple[Vector, Vector], penalty: "
+            "Kinks, goal: Goal, w: Vector, residual: Vector) -> tuple[Vector, Vector, Vector, int, float]"),
+        R"doc(Do the same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root).)doc");
+    module.def(
+        "descend_curved", &curved_of, arg("loss"), arg("rows"), arg("A"), arg("penalty"), arg("has_intercept"),
+        arg("goal"), arg("start"), arg("pace"),
+        nb::sig("def descend_curved(loss: str, rows: tuple[Vector, Vector], A: tuple[Indices, Indices, Vector], "
+                "penalty: Kinks, has_intercept: bool, goal: tuple[float, int, float], start: tuple[Vector, float], "
+                "pace: Vector) -> tuple[Vector, float, Vector, Vector, Vector, Vector | None, float, int, bool]"),
+        R"doc(Minimise a loss of one score a row plus a penalty with kinks, for compressed columns with sorted entries.
+
+``rows`` are targets and weights, ``goal`` is a gap, a number of rounds and about how many visits of entries to make at
+most, ``start`` are coefficients and intercept, ``pace`` are six numbers, zeros at first, that are written to for the
+next call. Returns coefficients and intercept, scores, slopes, gradient, a dual point or None, the gap,
+the rounds made, and whether no step is possible any more.)doc");
+    module.def(
+        "descend_narrow", &narrow_of, arg("loss"), arg("rows"), arg("c"), arg("X"), arg("shift").none(), arg("penalty"),
+        arg("has_intercept"), arg("goal"), arg("start"),
+        nb::sig("def descend_narrow(loss: str, rows: Vector | tuple[Vector, Vector, Vector, float, float], c: Vector, "
+                "X: Matrix, shift: Vector | None, penalty: Kinks, has_intercept: bool, goal: Goal, start: "
+                "tuple[Vector, float]) -> tuple[Vector, float, Vector, Vector, Vector, float, float, int, bool]"),
+        R"doc(Minimise a loss of one score a row plus a penalty with kinks by Newton's method, for a table of few columns.
+
+``rows`` are the targets of a loss by name, or kinks, low ends and high ends of conjugates, their bend and their width;
+``goal`` is a gap and a number of rounds, ``start`` are coefficients and intercept. Returns both, scores, slopes,
+gradient, mean loss, the gap, the rounds made, and whether no step is possible any more.)doc");
+    module.def(
+        "follow_multipliers", &multipliers_of, arg("pieces"), arg("c"), arg("X"), arg("ridge"), arg("goal"),
+        arg("start"),
+        nb::sig("def follow_multipliers(pieces: tuple[Vector, Vector, Vector, float, float], c: Vector, X: Matrix, "
+                "ridge: float, goal: Goal, start: tuple[Vector, Vector, float]) -> tuple[Vector, Vector, Vector, "
+                "float, float, int, bool]"),
+        R"doc(Minimise a loss made of straight pieces plus a ridge by the method of multipliers, for a table of few columns.
+
+``pieces`` are kinks, low ends and high ends of conjugates, a bend that is zero, and their width; ``goal`` is a gap and a
+number of steps, ``start`` are coefficients, anchors of the dual variables, and how much losses are rounded off (0 to have
+it chosen). Returns coefficients, dual variables, the anchors and the rounding that a further call starts from, the gap,
+the steps made, and whether no step is possible any more.)doc");
+    module.def(
+        "take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none(),
+        nb::sig("def take_columns(X: Matrix, index: Indices, scale: Vector | None, shift: Vector | None) -> Vector"),
+        R"doc(Columns of diag(scale) (X − shift), (n, k), in Fortran order. ``index`` is int64.)doc");
+    module.def(
+        "column_sums", &sums_of, arg("X"), arg("U"), arg("s").none(), arg("shift").none(),
+        nb::sig(
+            "def column_sums(X: Matrix, U: Matrix, s: Vector | None, shift: Vector | None) -> tuple[Vector, Vector]"),
+        R"doc((X − shift)ᵀ U, (p, m), for m <= 8, and Σ s (x − shift)² of each column, (p,), in one pass.)doc");
 }
 
 }  // namespace qed::bindings

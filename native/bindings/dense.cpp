@@ -202,23 +202,74 @@ nb::tuple projection_of(const Array& X, const Array& shift, const Array& V, cons
 }  // namespace
 
 void bind_dense(nb::module_& module) {
-    module.def("moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"),
-               arg("rows").none() = nb::none());
-    module.def("typical_row", &typical_row_of, arg("X"), arg("Y"), arg("s").none(), arg("step"));
-    module.def("column_spreads", &spreads_of, arg("X"), arg("Y"), arg("s").none(), arg("total"));
-    module.def("moment_rounding", &moment_rounding_of, arg("mean"), arg("spread"), arg("about"), arg("total"), arg("terms"));
-    module.def("gram", &gram_of, arg("X"), arg("s").none(), arg("shift").none(), arg("transpose"), arg("fast") = false);
-    module.def("all_finite", &all_finite_in, arg("X"));
-    module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none(), arg("shift").none() = nb::none(),
-               arg("wide") = false);
-    module.def("rmatmul", &transposed_product_of, arg("X"), arg("U"), arg("shift").none() = nb::none());
-    module.def("column_squares", &column_squares_of, arg("X"), arg("s").none(), arg("shift").none());
-    module.def("add_outer", &add_outer_of, arg("a"), arg("a_low").none(), arg("b").none(), arg("b_low").none(),
-               arg("step"), arg("step_low"), arg("factor"), arg("factor_low"));
-    module.def("centre_moments", &centre_moments_of, arg("weight"), arg("shift").none(), arg("sums"), arg("products"));
-    module.def("residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none(),
-               arg("shift").none() = nb::none());
-    module.def("projected_squares", &projection_of, arg("X"), arg("shift"), arg("V"), arg("D"), arg("B"));
+    module.def(
+        "moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"), arg("rows").none() = nb::none(),
+        nb::sig("def moments(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector, rows: Vector | None=None) -> "
+                "tuple[float, Vector, Vector]"),
+        R"doc(Weight Σ s, sums Σ s z (q,) and scatter Σ s z zᵀ (q, q, both triangles) of the rows z = [x | y] − shift.
+
+X is (n, p), Y is (n, m), shift is (q,) with q = p + m; ``rows`` are the int64 numbers of the rows that are summed, None for
+all; s has a nonnegative weight for each of them, or is None for ones. One pass.)doc");
+    module.def(
+        "typical_row", &typical_row_of, arg("X"), arg("Y"), arg("s").none(), arg("step"),
+        nb::sig("def typical_row(X: Matrix, Y: Matrix, s: Vector | None, step: int) -> Vector"),
+        R"doc(Find a row near the mean of [X | Y], (q,), from every step-th row; constant columns are hit exactly.)doc");
+    module.def(
+        "column_spreads", &spreads_of, arg("X"), arg("Y"), arg("s").none(), arg("total"),
+        nb::sig("def column_spreads(X: Matrix, Y: Matrix, s: Vector | None, total: float) -> tuple[Vector, Vector, "
+                "Vector]"),
+        R"doc(Means and Σ s (z − mean)² of the columns of [X | Y], and the first row, about which they were summed; (q,) each.
+
+``total`` is the sum of the weights.)doc");
+    module.def(
+        "moment_rounding", &moment_rounding_of, arg("mean"), arg("spread"), arg("about"), arg("total"), arg("terms"),
+        nb::sig("def moment_rounding(mean: Vector, spread: Vector, about: Vector, total: float, terms: int) -> "
+                "tuple[Vector, Vector]"),
+        R"doc(Bounds on the rounding of means and of spreads, (q,) each, summed about a row with at most so many additions.)doc");
+    module.def(
+        "gram", &gram_of, arg("X"), arg("s").none(), arg("shift").none(), arg("transpose"), arg("fast") = false,
+        nb::sig(
+            "def gram(X: Matrix, s: Vector | None, shift: Vector | None, transpose: bool, fast: bool=False) -> Vector"),
+        R"doc((X − shift)ᵀ S (X − shift), (p, p); or, transposed, (X − shift) S (X − shift)ᵀ, (n, n).
+
+shift is (p,) in both cases; s is nonnegative and belongs to the terms of the sum: (n,), or (p,) when transposed.
+``fast`` (float32 only) multiplies in float32, sums up to 128 products there and the rest in float64.)doc");
+    module.def("all_finite", &all_finite_in, arg("X"), nb::sig("def all_finite(X: Matrix) -> bool"),
+               R"doc(Tell whether no entry is NaN or infinite; stops at the first that is.)doc");
+    module.def(
+        "matmul", &product_of, arg("X"), arg("W"), arg("b").none(), arg("shift").none() = nb::none(),
+        arg("wide") = false,
+        nb::sig("def matmul(X: Matrix, W: Matrix, b: Vector | None, shift: Vector | None=None, wide: bool=False) -> "
+                "Matrix"),
+        R"doc((X − shift) W + b, (n, m), summed in float64 and rounded to the type of X, or with ``wide`` not at all.)doc");
+    module.def("rmatmul", &transposed_product_of, arg("X"), arg("U"), arg("shift").none() = nb::none(),
+               nb::sig("def rmatmul(X: Matrix, U: Matrix, shift: Vector | None=None) -> Vector"),
+               R"doc((X − shift)ᵀ U, (p, m).)doc");
+    module.def("column_squares", &column_squares_of, arg("X"), arg("s").none(), arg("shift").none(),
+               nb::sig("def column_squares(X: Matrix, s: Vector | None, shift: Vector | None) -> Vector"),
+               R"doc(Σ s (x − shift)² of each column, (p,).)doc");
+    module.def(
+        "add_outer", &add_outer_of, arg("a"), arg("a_low").none(), arg("b").none(), arg("b_low").none(), arg("step"),
+        arg("step_low"), arg("factor"), arg("factor_low"),
+        nb::sig("def add_outer(a: Vector, a_low: Vector | None, b: Vector | None, b_low: Vector | None, step: Vector, "
+                "step_low: Vector, factor: float, factor_low: float) -> tuple[Vector, Vector]"),
+        R"doc(Sum a + b + factor · step stepᵀ in double-double, (q, q), as high and low parts; None stands for zeros.)doc");
+    module.def(
+        "centre_moments", &centre_moments_of, arg("weight"), arg("shift").none(), arg("sums"), arg("products"),
+        nb::sig("def centre_moments(weight: float, shift: Vector | None, sums: Vector, products: Vector) -> "
+                "tuple[Vector, Vector, Vector, Vector]"),
+        R"doc(Mean (q,) and scatter (q, q) in double-double, each as high and low part, from what `moments` gives.)doc");
+    module.def(
+        "residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none(),
+        arg("shift").none() = nb::none(),
+        nb::sig("def residual(X: Matrix, Y: Matrix, W: Matrix, b: Vector, s: Vector | None, shift: Vector | None=None) "
+                "-> tuple[Vector, Vector, Vector]"),
+        R"doc(Gradient Zᵀ S r (p, m), sums Σ s r (m,) and squares Σ s r² (m,) of r = Y − Z W − b, for Z = X − shift. One pass.)doc");
+    module.def(
+        "projected_squares", &projection_of, arg("X"), arg("shift"), arg("V"), arg("D"), arg("B"),
+        nb::sig("def projected_squares(X: Matrix, shift: Vector, V: Matrix, D: Matrix, B: Matrix) -> tuple[Vector, "
+                "Vector]"),
+        R"doc(Z² D (n, k) and Z B (n, j) for Z = (X − shift) V, (n, r), which is never stored; Z² squares each entry.)doc");
 }
 
 }  // namespace qed::bindings

@@ -241,19 +241,71 @@ nb::ndarray<nb::numpy, std::int32_t> leaves_of(const PackedForest& forest, const
 }  // namespace
 
 void bind_ensemble(nb::module_& module) {
-    nb::class_<Ranked>(module, "RankedTable").def("cuts", &cuts_of);
-    module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"));
-    module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
-               arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none(), arg("by_category").none());
+    nb::class_<Ranked>(module, "RankedTable",
+                       R"doc(Columns of a table as bins, with ranks where asked for; or as values.)doc")
+        .def("cuts", &cuts_of, nb::sig("def cuts(self) -> list[Vector]"),
+             R"doc(Return, for each column, midway points between its bins, one fewer than there are bins.)doc");
+    module.def(
+        "rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"),
+        nb::sig("def rank_table(X: Table, s: Vector | None, most: int, keeps: str) -> RankedTable"),
+        R"doc(Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
+
+``together`` columns, 1 or 8, lie side by side. ``keeps`` is ``"bins"``, ``"ranks"`` (bins and ranks) or ``"values"`` alone.)doc");
+    module.def(
+        "grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
+        arg("share").none(), arg("limits"), arg("rules"), arg("monotone").none(), arg("by_category").none(),
+        nb::sig("def grow_forest(x: RankedTable, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector "
+                "| None, share: Vector | None, limits: tuple[int, int, int, float, float, int, int], rules: "
+                "tuple[bool, int, int, int, bool, int], monotone: NDArray[np.int8] | None, by_category: "
+                "NDArray[np.uint8] | None) -> tuple[NDArray[np.int64], NDArray[np.int32], Vector, NDArray[np.uint8], "
+                "Vector, Vector, Vector, NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32]]"),
+        R"doc(Grow trees on rows drawn for each; criteria and limits as in ``grow_tree``, the weight of a leaf as a share of its tree.
+
+``share`` is the weight of a row in the drawing, ``s`` multiplies how often it was drawn. Rules: whether thresholds are drawn
+(values must be kept; otherwise ranks), number of the first tree, how many, rows drawn with replacement (0: all once), whether
+classes are balanced within each tree, and the seed.
+
+Returns nodes of each tree; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left; by
+leaf ``width`` values and the weight; by tree the decrease of the impurity of each column; the inner nodes that ask about sets
+of categories, and their sets as in ``grow_tree``. Nodes are in the order of a walk that goes left first.)doc");
     module.def("grow_boosted", &boosted, arg("x"), arg("classes"), arg("rows"), arg("scores").none(), arg("rule"),
-               arg("monotone").none(), arg("by_category").none(), arg("groups"));
-    module.def("loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"));
-    module.def("draw_rows", &drawn, arg("seed"), arg("tree"), arg("draws"), arg("count"), arg("cumulated").none());
-    nb::class_<PackedForest>(module, "PackedForest")
-        .def("sums", &summed, arg("X"), arg("values"), arg("groups"), arg("bags").none(), arg("bag_bytes"))
-        .def("leaves", &leaves_of, arg("X"));
+               arg("monotone").none(), arg("by_category").none(), arg("groups"),
+               nb::sig("def grow_boosted(x: RankedTable, classes: int, rows: tuple[Vector, Vector, Vector | None, "
+                       "NDArray[np.uint32] | None], scores: Vector | None, rule: tuple[int, int, int, float, float, "
+                       "int, int], monotone: NDArray[np.int8] | None, by_category: NDArray[np.uint8] | None, groups: "
+                       "list[list[int]]) -> tuple[list[tuple[NDArray[np.int32], Vector, NDArray[np.uint8], Vector, "
+                       "Vector, NDArray[np.int64], NDArray[np.uint32], Vector, Vector, NDArray[np.int32]]], Vector]"),
+               R"doc(Grow the trees of a round of boosting, one for each class, over bins that lie by row.
+
+Rows: slopes and curvatures (rows × classes), weights that multiply them, whole counts. Rule: most leaves (0: any number), most
+depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
+
+Returns for each tree column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest``
+does; inner nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each
+leaf; and, where no scores are given, the leaf of each row. Then the scores with what the trees add to them.)doc");
+    module.def(
+        "loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"),
+        nb::sig("def loss_curve(loss: str, t: Vector, y: Vector, classes: int) -> tuple[Vector, Vector, Vector]"),
+        R"doc(Return value, slope and curvature of a loss at the scores of rows; the curvature of a softmax is the diagonal.)doc");
+    module.def(
+        "draw_rows", &drawn, arg("seed"), arg("tree"), arg("draws"), arg("count"), arg("cumulated").none(),
+        nb::sig("def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | None) -> "
+                "NDArray[np.uint32]"),
+        R"doc(Return how often each row is drawn for a tree; ``cumulated`` weights, or None for equal ones.)doc");
+    nb::class_<PackedForest>(module, "PackedForest", R"doc(Nodes of many trees laid out for being followed.)doc")
+        .def(
+            "sums", &summed, arg("X"), arg("values"), arg("groups"), arg("bags").none(), arg("bag_bytes"),
+            nb::sig("def sums(self, X: Table, values: Vector, groups: int, bags: NDArray[np.uint8] | None, bag_bytes: "
+                    "int) -> NDArray[np.float64]"),
+            R"doc(Add up values by leaf over trees, tree t into group t % groups; rows whose bit is set in the bag of a tree pass it.)doc")
+        .def("leaves", &leaves_of, arg("X"), nb::sig("def leaves(self, X: Table) -> NDArray[np.int32]"),
+             R"doc(Return the leaf of each row in each tree, numbered over all trees.)doc");
     module.def("pack_forest", &packed, arg("columns"), arg("width"), arg("sizes"), arg("feature"), arg("threshold"),
-               arg("missing_left"), arg("by_set"), arg("sets"));
+               arg("missing_left"), arg("by_set"), arg("sets"),
+               nb::sig("def pack_forest(columns: int, width: int, sizes: NDArray[np.int64], feature: "
+                       "NDArray[np.int32], threshold: Vector, missing_left: NDArray[np.uint8], by_set: "
+                       "NDArray[np.int64], sets: NDArray[np.uint32]) -> PackedForest"),
+               R"doc(Lay nodes out; ValueError if they are not those of trees over these columns.)doc");
 }
 
 }  // namespace qed::bindings

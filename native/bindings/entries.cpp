@@ -257,15 +257,47 @@ nb::ndarray<nb::numpy, std::int32_t> hashes(const Array& bytes, const Array& end
 }  // namespace
 
 void bind_entries(nb::module_& module) {
-    module.def("look", &look, arg("X"), arg("s").none());
-    module.def("move", &move, arg("X"), arg("out"), arg("first"), arg("second"), arg("divides"), arg("clip").none());
-    module.def("monomials", &monomials_of, arg("X"), arg("out"), arg("runs"), arg("first"));
-    module.def("sparse_monomials", &sparse_monomials_of, arg("starts"), arg("columns"), arg("data"), arg("width"),
-               arg("offsets"), arg("degrees"), arg("distinct"), arg("ones"), arg("out_starts"), arg("out_columns"),
-               arg("out_data"));
-    module.def("hash_words", &hashes, arg("bytes"), arg("ends"));
-    module.def("number_objects", &objects, arg("addresses"));
-    module.def("number_words", &words, arg("words"));
+    module.def(
+        "look", &look, arg("X"), arg("s").none(),
+        nb::sig("def look(X: Matrix, s: Vector | None) -> tuple[Vector, int]"),
+        R"doc(Entries that are not NaN, their weight, mean, scatter, least and largest, (6, p), and the longest chain of roundings.
+
+A block of rows is read twice while it is in cache, so that its scatter is about its own mean; blocks merge in order.)doc");
+    module.def(
+        "move", &move, arg("X"), arg("out"), arg("first"), arg("second"), arg("divides"), arg("clip").none(),
+        nb::sig("def move(X: Matrix, out: Matrix, first: Vector, second: Vector, divides: bool, clip: tuple[float, "
+                "float] | None) -> None"),
+        R"doc(Write (X − first) / second, or X · second + first, cut off at ``clip``, into ``out``, which may be X itself.)doc");
+    module.def("monomials", &monomials_of, arg("X"), arg("out"), arg("runs"), arg("first"),
+               nb::sig("def monomials(X: Matrix, out: Matrix, runs: NDArray[np.int64], first: int) -> None"),
+               R"doc(Write products of columns into ``out``, row-major and of the type of X.
+
+Ones stand before ``first``, then X, then for each run (target, source, length, factor) the columns from source on times
+column ``factor`` of X, from target on.)doc");
+    module.def(
+        "sparse_monomials", &sparse_monomials_of, arg("starts"), arg("columns"), arg("data"), arg("width"),
+        arg("offsets"), arg("degrees"), arg("distinct"), arg("ones"), arg("out_starts"), arg("out_columns"),
+        arg("out_data"),
+        nb::sig("def sparse_monomials(starts: NDArray[np.int64], columns: NDArray[np.int64], data: Matrix, width: int, "
+                "offsets: NDArray[np.int64], degrees: tuple[int, int], distinct: bool, ones: bool, out_starts: "
+                "NDArray[np.int64], out_columns: NDArray[np.int32], out_data: Matrix) -> None"),
+        R"doc(Write the products of the entries of compressed rows, of all degrees in a range, columns rising within a row.
+
+Column j times the product at place r of the degree below stands at ``offsets[(degree - 2) * width + j] + r``.)doc");
+    module.def(
+        "hash_words", &hashes, arg("bytes"), arg("ends"),
+        nb::sig("def hash_words(bytes: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int32]"),
+        R"doc(MurmurHash3 (32 bits, seed zero) of words that follow each other in memory and end where ``ends`` says.)doc");
+    module.def(
+        "number_objects", &objects, arg("addresses"),
+        nb::sig("def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]"),
+        R"doc(Give equal Python objects, named by their addresses, one number, as ``number_words`` does words.
+
+The caller holds the objects. The GIL is kept.)doc");
+    module.def(
+        "number_words", &words, arg("words"),
+        nb::sig("def number_words(words: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]"),
+        R"doc(Give equal rows of bytes one number, in the order of their first appearance; return numbers, and where each began.)doc");
 }
 
 }  // namespace qed::bindings

@@ -47,11 +47,26 @@ Doubles triangle_of(const Array& X, const Array& Y, const MaybeArray& s, const M
 }  // namespace
 
 void bind_factor(nb::module_& module) {
-    module.def("cholesky", &cholesky_of, arg("A"));
-    module.def("triangle", &triangle_of, arg("X"), arg("Y"), arg("s").none(), arg("shift").none(), arg("scale").none(),
-               arg("ones"));
-    module.def("solve_lower", &solution_of<solve_lower>, arg("L"), arg("B"));
-    module.def("solve_lower_t", &solution_of<solve_lower_transposed>, arg("L"), arg("B"));
+    module.def("cholesky", &cholesky_of, arg("A"), nb::sig("def cholesky(A: Matrix) -> tuple[Vector, int]"),
+               R"doc(Lower factor L with A = L Lᵀ (Fortran order, zeros above the diagonal), and −1.
+
+A must be symmetric: one triangle of it is read. If a pivot is not a positive number, its index is returned instead
+of −1 and L is unfinished.)doc");
+    module.def(
+        "triangle", &triangle_of, arg("X"), arg("Y"), arg("s").none(), arg("shift").none(), arg("scale").none(),
+        arg("ones"),
+        nb::sig("def triangle(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector | None, scale: Vector | None, "
+                "ones: bool) -> Vector"),
+        R"doc(Upper factor R (q, q) with RᵀR = ZᵀSZ for Z = ([X | Y] − shift) scale, by reflections; rows of Z are never squared.
+
+shift and scale have an entry for each column of [X | Y]. With ``ones`` a column of ones stands first and R has one
+row and one column more. Signs on the diagonal are whatever the reflections leave. What remains of a column must
+have a square that float64 holds: below 1e-290 it counts as zero.)doc");
+    module.def("solve_lower", &solution_of<solve_lower>, arg("L"), arg("B"),
+               nb::sig("def solve_lower(L: Matrix, B: Matrix) -> Vector"),
+               R"doc(L⁻¹ B, (n, m). What L holds above its diagonal is not read.)doc");
+    module.def("solve_lower_t", &solution_of<solve_lower_transposed>, arg("L"), arg("B"),
+               nb::sig("def solve_lower_t(L: Matrix, B: Matrix) -> Vector"), R"doc(L⁻ᵀ B, (n, m).)doc");
 }
 
 }  // namespace qed::bindings

@@ -41,7 +41,8 @@ std::tuple<Index, double, double> code(const Fixed2& gram, const Fixed2& right, 
 Doubles pursue(const Fixed2& gram, const Fixed2& right, const Array& squares, Index most, double tolerance) {
     const Index k = static_cast<Index>(gram.shape(0));
     const Index n = static_cast<Index>(right.shape(0));
-    require(gram.shape(1) == gram.shape(0) && right.shape(1) == gram.shape(0), "G must be square, with rows like those of P");
+    require(gram.shape(1) == gram.shape(0) && right.shape(1) == gram.shape(0),
+            "G must be square, with rows like those of P");
     require(most >= 0 && most <= k, "most must be a number of entries");
     const double* sizes = vector(squares, "squares", n);
     Fresh<double> out({n, k});
@@ -82,7 +83,8 @@ Doubles exp_digamma_of(const Fixed2& x) {
 }
 
 std::tuple<Doubles, Doubles, Doubles> topics(const Indices& starts, const Indices& words, const Array& counts,
-                                             const Fixed2& beta, Changed2& gamma, double prior, double tol, Index sweeps) {
+                                             const Fixed2& beta, Changed2& gamma, double prior, double tol,
+                                             Index sweeps) {
     const auto n = static_cast<Index>(gamma.shape(0));
     const auto k = static_cast<Index>(gamma.shape(1));
     const auto columns = static_cast<Index>(beta.shape(0));
@@ -90,17 +92,18 @@ std::tuple<Doubles, Doubles, Doubles> topics(const Indices& starts, const Indice
     require(k > 0 && static_cast<Index>(beta.shape(1)) == k, "topics and gamma must be of the same width");
     const auto entries = static_cast<Index>(words.shape(0));
     const double* known = vector(counts, "counts", entries);
-    require(starts.data()[0] == 0 && starts.data()[n] == entries && std::is_sorted(starts.data(), starts.data() + n + 1),
-            "starts must begin at zero, not fall, and end at the last entry");
+    require(
+        starts.data()[0] == 0 && starts.data()[n] == entries && std::is_sorted(starts.data(), starts.data() + n + 1),
+        "starts must begin at zero, not fall, and end at the last entry");
     require(std::all_of(words.data(), words.data() + entries, [&](Index w) { return w >= 0 && w < columns; }),
             "a word is beyond the topics");
-    const WordCounts x{
-        .starts = starts.data(), .words = words.data(), .counts = known, .rows = n, .columns = columns};
+    const WordCounts x{.starts = starts.data(), .words = words.data(), .counts = known, .rows = n, .columns = columns};
     Fresh<double> theta({n, k});
     Fresh<double> ratios({entries});
     Fresh<double> likelihood({n});
     run([&] {
-        topics_of_rows(x, beta.data(), k, prior, tol, sweeps, gamma.data(), theta.get(), ratios.get(), likelihood.get());
+        topics_of_rows(x, beta.data(), k, prior, tol, sweeps, gamma.data(), theta.get(), ratios.get(),
+                       likelihood.get());
     });
     return {theta.give(), ratios.give(), likelihood.give()};
 }
@@ -108,13 +111,39 @@ std::tuple<Doubles, Doubles, Doubles> topics(const Indices& starts, const Indice
 }  // namespace
 
 void bind_factors(nb::module_& module) {
-    module.def("code_rows", &code, arg("G"), arg("P"), arg("W"), arg("enough"), arg("lasso"), arg("ridge"), arg("positive"),
-               arg("sweeps"));
-    module.def("pursue_rows", &pursue, arg("G"), arg("P"), arg("squares"), arg("most"), arg("tolerance"));
-    module.def("exp_digamma", &exp_digamma_of, arg("x"));
-    module.def("topics_of_rows", &topics, arg("starts"), arg("words"), arg("counts"), arg("topics"), arg("gamma"), arg("prior"),
-               arg("tol"), arg("sweeps"));
-    module.def("contrast_pass", &contrast, arg("Z"), arg("W"), arg("contrast"), arg("a"));
+    module.def(
+        "code_rows", &code, arg("G"), arg("P"), arg("W"), arg("enough"), arg("lasso"), arg("ridge"), arg("positive"),
+        arg("sweeps"),
+        nb::sig("def code_rows(G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: "
+                "bool, sweeps: int) -> tuple[int, float, float]"),
+        R"doc(Minimise w'(G + ridge)w / 2 − p'w + lasso |w| for each row p of P (n, k), over w >= 0 if ``positive``, by coordinates.
+
+Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
+of it, or after ``sweeps``. Returns how many rows ended so, the objective, and what entries of W could gain at the start, each
+alone, summed over rows. All three tables are in C order.)doc");
+    module.def("pursue_rows", &pursue, arg("G"), arg("P"), arg("squares"), arg("most"), arg("tolerance"),
+               nb::sig("def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: float) -> Vector"),
+               R"doc(Codes (n, k) of rows by orthogonal matching pursuit from products G (k, k) and P (n, k).
+
+Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.)doc");
+    module.def("exp_digamma", &exp_digamma_of, arg("x"), nb::sig("def exp_digamma(x: Matrix) -> Vector"),
+               R"doc(exp(digamma(x)) of positive numbers, to a few units in the last place.)doc");
+    module.def(
+        "topics_of_rows", &topics, arg("starts"), arg("words"), arg("counts"), arg("topics"), arg("gamma"),
+        arg("prior"), arg("tol"), arg("sweeps"),
+        nb::sig("def topics_of_rows(starts: Vector, words: Vector, counts: Vector, topics: Matrix, gamma: Matrix, "
+                "prior: float, tol: float, sweeps: int) -> tuple[Vector, Vector, Vector]"),
+        R"doc(Variational parameters gamma (n, k) of documents, in place, for topics (words, k): at most so many updates of each.
+
+Documents are compressed rows, starts (n + 1,), words and counts, with indices of 64 bits. Returns theta = exp(digamma(gamma) -
+digamma(sum gamma)) (n, k) and the ratios of counts to theta' topics[w] at the end, and the sums of counts times the logarithms
+of theta' topics[w] at the start (n,).)doc");
+    module.def(
+        "contrast_pass", &contrast, arg("Z"), arg("W"), arg("contrast"), arg("a"),
+        nb::sig("def contrast_pass(Z: Vector, W: Vector, contrast: str, a: float) -> tuple[Vector, Vector, Vector]"),
+        R"doc(Return sums over rows z of Z (n, k), with sources y = W z: of g(y_i) z_j (m, k), of g'(y_i) (m,), of G(y_i) (m,).
+
+``contrast`` is "logcosh" (with its factor ``a``), "exp" or "cube".)doc");
 }
 
 }  // namespace qed::bindings

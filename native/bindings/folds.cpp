@@ -77,9 +77,19 @@ void residuals(const std::vector<std::tuple<Array, Array, Array, Whole, Index>>&
 }  // namespace
 
 void bind_folds(nb::module_& module) {
-    module.def("room", &room_of, arg("rows"), arg("columns"));
-    module.def("extend_products", &extend, arg("folds"));
-    module.def("fold_residuals", &residuals, arg("folds"), arg("out"));
+    module.def("room", &room_of, arg("rows"), arg("columns"), nb::sig("def room(rows: int, columns: int) -> Vector"),
+               R"doc(Return a matrix that is not filled; its pages become memory when they are first written to.)doc");
+    module.def("extend_products", &extend, arg("folds"),
+               nb::sig("def extend_products(folds: list[tuple[Vector, Vector, Vector]]) -> None"),
+               R"doc(Write weighted products of fresh columns with all columns into rooms, in threads.
+
+A fold is columns (n, k) of which the last m are fresh, these times their weights (rows that count, m), and the room.)doc");
+    module.def("fold_residuals", &residuals, arg("folds"), arg("out"),
+               nb::sig("def fold_residuals(folds: list[tuple[Vector, Vector, Vector, NDArray[np.int64], int]], out: "
+                       "Vector) -> None"),
+               R"doc(Write targets less columns times coefficients into columns of a table, in threads.
+
+A fold is columns (n, k), coefficients, targets, the row of the table that each row goes to, and the column.)doc");
 }
 
 }  // namespace qed::bindings

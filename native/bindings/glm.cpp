@@ -1,9 +1,9 @@
 #include "qed/convex/glm.hpp"
 
-#include <algorithm>
-
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+
+#include <algorithm>
 
 #include "arrays.hpp"
 #include "loss_names.hpp"
@@ -41,8 +41,7 @@ const double* table(const Array& array, const char* name, const LossRows& rows) 
     const Matrix view = matrix(array, name);
     const bool is_plain = view.rows == 0 || ((view.columns <= 1 || view.column_stride == 1) &&
                                              (view.rows <= 1 || view.row_stride == rows.classes));
-    const bool fits =
-        is_plain && view.kind == Kind::float64 && view.rows == rows.rows && view.columns == rows.classes;
+    const bool fits = is_plain && view.kind == Kind::float64 && view.rows == rows.rows && view.columns == rows.classes;
     require(fits, std::string(name) + " must be contiguous float64 of the shape of t");
     return static_cast<const double*>(view.data);
 }
@@ -123,8 +122,8 @@ GlmIn in_of(const std::string& name, Index n, Index p, const Array& y, const Arr
     return {kind, vector(y, "y", n), vector(c, "c", n), vector(w, "w", p), b, vector(shift, "shift", p)};
 }
 
-/// Where scores, and slopes if there is a second row, go: doubles that the caller keeps, so that fresh pages are not paid
-/// for each time.
+/// Where scores, and slopes if there is a second row, go: doubles that the caller keeps, so that fresh pages are not
+/// paid for each time.
 using Buffer = nb::ndarray<double, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 
 template <class Table>
@@ -146,8 +145,7 @@ nb::tuple pass_over(const Table& x, const GlmIn& in, const Buffer& rows, bool wi
                      .bend = with_bend ? bend.get() : nullptr,
                      .hessian = with_hessian ? hessian.get() : nullptr};
     run([&] { glm_pass(x, in, out); });
-    return nb::make_tuple(sums.give(), rise.give(), fall.give(),
-                          with_bend ? nb::cast(bend.give()) : nb::none(),
+    return nb::make_tuple(sums.give(), rise.give(), fall.give(), with_bend ? nb::cast(bend.give()) : nb::none(),
                           with_hessian ? nb::cast(hessian.give()) : nb::none());
 }
 
@@ -270,7 +268,8 @@ nb::tuple targets_over(const Array& X, const Array& y, const Array& c, const Arr
 
 Doubles side_sums_of(const Array& c, const Array& u) {
     const Matrix view = matrix(u, "u");
-    const LossRows rows{.kind = LossKind::squared, .t = nullptr, .y = nullptr, .rows = view.rows, .classes = view.columns};
+    const LossRows rows{
+        .kind = LossKind::squared, .t = nullptr, .y = nullptr, .rows = view.rows, .classes = view.columns};
     const double* values = table(u, "u", rows);
     const double* shares = vector(c, "c", view.rows);
     Fresh<double> out({3, view.columns});
@@ -336,33 +335,111 @@ Doubles sparse_curvature(const Array& indptr, const Array& indices, const Array&
 }  // namespace
 
 void bind_glm(nb::module_& module) {
-    module.def("loss_value", &value_of, arg("loss"), arg("t"), arg("y"));
-    module.def("loss_slope", &slope_of, arg("loss"), arg("t"), arg("y"));
-    module.def("loss_value_and_slope", &both_of, arg("loss"), arg("t"), arg("y"));
-    module.def("loss_excess", &excess_of, arg("loss"), arg("t"), arg("y"), arg("u"));
-    module.def("loss_mean", &mean_of, arg("loss"), arg("t"), arg("y"), arg("c"));
-    module.def("scale_sides", &sides_of, arg("loss"), arg("t"), arg("y"), arg("c"), arg("slope"), arg("up"), arg("down"));
-    module.def("side_sums", &side_sums_of, arg("c"), arg("u"));
+    module.def("loss_value", &value_of, arg("loss"), arg("t"), arg("y"),
+               nb::sig("def loss_value(loss: str, t: Vector, y: Vector) -> Vector"),
+               R"doc(Loss of each row, (n,), for contiguous scores t, (n,) or for ``"softmax"`` (n, k).
+
+Losses are ``"logistic"`` (y of −1 and +1), ``"poisson"`` (half the deviance), ``"squared"`` and ``"softmax"`` (y the
+numbers of the classes, as floats).)doc");
+    module.def("loss_slope", &slope_of, arg("loss"), arg("t"), arg("y"),
+               nb::sig("def loss_slope(loss: str, t: Vector, y: Vector) -> Vector"),
+               R"doc(ℓ′ of each row, of the shape of t.)doc");
+    module.def("loss_value_and_slope", &both_of, arg("loss"), arg("t"), arg("y"),
+               nb::sig("def loss_value_and_slope(loss: str, t: Vector, y: Vector) -> tuple[Vector, Vector]"),
+               R"doc(Both of the above.)doc");
+    module.def("loss_excess", &excess_of, arg("loss"), arg("t"), arg("y"), arg("u"),
+               nb::sig("def loss_excess(loss: str, t: Vector, y: Vector, u: Vector) -> Vector"),
+               R"doc(Loss plus conjugate at u minus t u for each row, (n,), in a form that does not cancel.)doc");
+    module.def("loss_mean", &mean_of, arg("loss"), arg("t"), arg("y"), arg("c"),
+               nb::sig("def loss_mean(loss: str, t: Vector, y: Vector, c: Vector) -> float"),
+               R"doc(Σ c ℓ for a loss of one score a row; t of length one is the score of every row.)doc");
+    module.def(
+        "scale_sides", &sides_of, arg("loss"), arg("t"), arg("y"), arg("c"), arg("slope"), arg("up"), arg("down"),
+        nb::sig("def scale_sides(loss: str, t: Vector, y: Vector, c: Vector, slope: Vector, up: float, down: float) -> "
+                "tuple[Vector, Vector]"),
+        R"doc(u, the slope times up where it is positive and times down elsewhere, and sums of one read of the rows.
+
+Sums (5,) are Σ c max(u, 0), Σ c max(−u, 0), Σ c u², Σ c excess(t, u), Σ c (slope − u)².)doc");
+    module.def(
+        "side_sums", &side_sums_of, arg("c"), arg("u"), nb::sig("def side_sums(c: Vector, u: Matrix) -> Vector"),
+        R"doc(Sum c u over the rows of u, (n,) or (n, k), as (3, k): positive products, negative ones without sign, all.
+
+The last is off by a rounding of itself and (n 2⁻⁵³)² of the others: products are exact, sums compensated.)doc");
     module.def("glm_pass", &dense_pass, arg("loss"), arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
-               arg("rows"), arg("bend") = false, arg("hessian") = false);
+               arg("rows"), arg("bend") = false, arg("hessian") = false,
+               nb::sig("def glm_pass(loss: str, X: Matrix, y: Vector, c: Vector, w: Vector, b: float, shift: Vector, "
+                       "rows: Vector, bend: bool=False, hessian: bool=False) -> tuple[Vector, Vector, Vector, Vector | "
+                       "None, Vector | None]"),
+               R"doc(One read of X for the scores t = Z w + b with Z = X − shift: sums, rise, fall, bend, hessian.
+
+Sums (6,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″, Σ c t²,
+Σ c ℓ′²; rise and fall (p,) are Zᵀ of c times the slopes of either sign; bend (n,), if wanted, c ℓ″; hessian
+(p + 1, p + 1), if wanted, [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
+Scores t and slopes ℓ′ are written to the two rows of ``rows``, (2, n) in C order, the one array that a kernel changes;
+a table of one row takes scores alone.)doc");
     module.def("csr_glm_pass", &sparse_pass, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
-               arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("rows"), arg("bend") = false);
-    module.def("mixed_pass", &dense_mixed, arg("loss"), arg("X"), arg("y"), arg("c"), arg("given"), arg("times"),
-               arg("w"), arg("b"), arg("shift"), arg("rows"));
+               arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("rows"), arg("bend") = false,
+               nb::sig("def csr_glm_pass(loss: str, indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, "
+                       "int], y: Vector, c: Vector, w: Vector, b: float, shift: Vector, rows: Vector, bend: "
+                       "bool=False) -> tuple[Vector, Vector, Vector, Vector | None, None]"),
+               R"doc(One read of compressed rows, without a hessian; the shift is taken out of the results.)doc");
+    module.def(
+        "mixed_pass", &dense_mixed, arg("loss"), arg("X"), arg("y"), arg("c"), arg("given"), arg("times"), arg("w"),
+        arg("b"), arg("shift"), arg("rows"),
+        nb::sig("def mixed_pass(loss: str, X: Matrix, y: Vector, c: Vector, given: NDArray[np.float32], times: float, "
+                "w: Vector, b: float, shift: Vector, rows: Vector) -> tuple[Vector, Matrix]"),
+        R"doc(One read of X for the scores t = Z w + b with Z = X − shift, and for dual variables, times given: sums and products.
+
+With v the positive slopes, the negative ones, the positive given variables and the negative ones: sums (20,) are those of
+`glm_pass`, Σ c v of the given two, Σ c y v of all four, Σ c v² of all four, and Σ c of a slope times a given variable with
+the signs ++, +−, −+, −−; products (4, p) are Zᵀ of c v. Scores and slopes are written to the two rows of ``rows``.)doc");
     module.def("csr_mixed_pass", &sparse_mixed, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
-               arg("y"), arg("c"), arg("given"), arg("times"), arg("w"), arg("b"), arg("shift"), arg("rows"));
-    module.def("mix_sides", &mixture_of, arg("loss"), arg("t"), arg("y"), arg("c"), arg("slope"), arg("given"),
-               arg("times"), arg("factors"));
+               arg("y"), arg("c"), arg("given"), arg("times"), arg("w"), arg("b"), arg("shift"), arg("rows"),
+               nb::sig("def csr_mixed_pass(loss: str, indptr: Indices, indices: Indices, data: Matrix, shape: "
+                       "tuple[int, int], y: Vector, c: Vector, given: NDArray[np.float32], times: float, w: Vector, b: "
+                       "float, shift: Vector, rows: Vector) -> tuple[Vector, Matrix]"),
+               R"doc(One read of compressed rows; the shift is taken out of the results.)doc");
+    module.def(
+        "mix_sides", &mixture_of, arg("loss"), arg("t"), arg("y"), arg("c"), arg("slope"), arg("given"), arg("times"),
+        arg("factors"),
+        nb::sig("def mix_sides(loss: str, t: Vector, y: Vector, c: Vector, slope: Vector, given: NDArray[np.float32], "
+                "times: float, factors: tuple[float, ...]) -> tuple[Vector, Vector]"),
+        R"doc(u, a mixture of slopes and of times given, moved into the domain, and the sums that `scale_sides` has.
+
+Factors multiply positive slopes, negative slopes, positive and negative given variables.)doc");
     module.def("softmax_pass", &softmax_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
-               arg("scores"));
+               arg("scores"),
+               nb::sig("def softmax_pass(X: Matrix, y: Vector, c: Vector, w: Matrix, b: Vector, shift: Vector, scores: "
+                       "Matrix) -> tuple[Vector, Matrix]"),
+               R"doc(One read of X for the scores T = Z w + b of k classes, with Z = X − shift: sums and gradient.
+
+Sums (3,) are Σ c ℓ and the weighted sums of squares of scores and slopes; the gradient (p + 1, k) is Zᵀ of c times the
+slopes, their sums last. Scores are written to ``scores``, (n, k) in C order.)doc");
     module.def("targets_pass", &targets_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
-               arg("scores"));
-    module.def("softmax_curvature", &softmax_curvature_of, arg("X"), arg("p"), arg("c"), arg("shift"), arg("v"));
-    module.def("softmax_hessian", &softmax_hessian_of, arg("X"), arg("p"), arg("c"));
-    module.def("longest_square", &longest_square_of, arg("X"), arg("shift"), arg("scale"));
-    module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
+               arg("scores"),
+               nb::sig("def targets_pass(X: Matrix, y: Matrix, c: Vector, w: Matrix, b: Vector, shift: Vector, scores: "
+                       "Matrix) -> tuple[Vector, Matrix]"),
+               R"doc(Do the same for half the squared distances of the scores from targets y, (n, k) in C order.)doc");
+    module.def(
+        "softmax_curvature", &softmax_curvature_of, arg("X"), arg("p"), arg("c"), arg("shift"), arg("v"),
+        nb::sig("def softmax_curvature(X: Matrix, p: Matrix, c: Vector, shift: Vector, v: Matrix) -> Matrix"),
+        R"doc(Second derivatives of that loss times v, (p + 1, k) with the intercepts last, at probabilities p (n, k).)doc");
+    module.def(
+        "softmax_hessian", &softmax_hessian_of, arg("X"), arg("p"), arg("c"),
+        nb::sig("def softmax_hessian(X: Matrix, p: Matrix, c: Vector) -> Matrix"),
+        R"doc(Second derivatives of that loss by coefficients of the columns of X, (k q, k q), class after class.)doc");
+    module.def(
+        "longest_square", &longest_square_of, arg("X"), arg("shift"), arg("scale"),
+        nb::sig("def longest_square(X: Matrix, shift: Vector, scale: Vector) -> float"),
+        R"doc(Largest sum over the columns of ((x − shift) · scale)² of a row, in one read of X; zero without rows.)doc");
+    module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"),
+               nb::sig("def curvature_product(X: Matrix, weight: Vector, shift: Vector, v: Vector) -> Vector"),
+               R"doc([Z | 1]ᵀ diag(weight) [Z | 1] v, (p + 1,), for Z = X − shift, in one read of X.)doc");
     module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
-               arg("weight"), arg("shift"), arg("v"));
+               arg("weight"), arg("shift"), arg("v"),
+               nb::sig("def csr_curvature_product(indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, "
+                       "int], weight: Vector, shift: Vector, v: Vector) -> Vector"),
+               R"doc([Z | 1]ᵀ diag(weight) [Z | 1] v for compressed rows.)doc");
 }
 
 }  // namespace qed::bindings

@@ -48,7 +48,8 @@ double value_of(const Coefficients& w, const Members& number, const Array& stren
     return out;
 }
 
-double shrink_of(const Coefficients& z, const Coefficients& rounding_error, const Members& number, const Array& strength) {
+double shrink_of(const Coefficients& z, const Coefficients& rounding_error, const Members& number,
+                 const Array& strength) {
     const Groups groups = groups_of(z, number, strength, 0.0);
     const double* off = like(rounding_error, "rounding_error", groups);
     double out = 0.0;
@@ -56,8 +57,8 @@ double shrink_of(const Coefficients& z, const Coefficients& rounding_error, cons
     return out;
 }
 
-nb::tuple excess_of(const Coefficients& w, const Coefficients& z, const Coefficients& rounding_error, const Members& number,
-                    const Array& strength, double ridge) {
+nb::tuple excess_of(const Coefficients& w, const Coefficients& z, const Coefficients& rounding_error,
+                    const Members& number, const Array& strength, double ridge) {
     const Groups groups = groups_of(w, number, strength, ridge);
     const double* pull = like(z, "z", groups);
     const double* off = like(rounding_error, "rounding_error", groups);
@@ -92,7 +93,8 @@ struct Swept {
     }
     [[nodiscard]] Index size() const noexcept { return groups.starts[groups.count]; }
     [[nodiscard]] Sweeps along(const Table& points, const Table& states, Index state_size) const {
-        require(points.shape(0) >= 1 && points.shape(0) == states.shape(0), "points and states must have equally many rows");
+        require(points.shape(0) >= 1 && points.shape(0) == states.shape(0),
+                "points and states must have equally many rows");
         require(static_cast<Index>(points.shape(1)) == size(), "points must have an entry for each coefficient");
         require(static_cast<Index>(states.shape(1)) == state_size, "states must have the length of a state");
         return {points.data(), states.data(), static_cast<Index>(points.shape(0)) - 1};
@@ -131,13 +133,35 @@ void sweep_columns_of(const std::vector<Block>& blocks, const std::tuple<Order, 
 }  // namespace
 
 void bind_groups(nb::module_& module) {
-    module.def("group_value", &value_of, arg("w"), arg("number").none(), arg("strength"), arg("ridge"));
-    module.def("group_shrink", &shrink_of, arg("z"), arg("rounding_error"), arg("number").none(), arg("strength"));
-    module.def("sweep_products", &sweep_products_of, arg("Q"), arg("groups"), arg("visits"), arg("points"), arg("states"));
-    module.def("sweep_columns", &sweep_columns_of, arg("blocks"), arg("groups"), arg("visits"), arg("points"),
-               arg("states"));
-    module.def("group_excess", &excess_of, arg("w"), arg("z"), arg("rounding_error"), arg("number").none(), arg("strength"),
-               arg("ridge"));
+    module.def("group_value", &value_of, arg("w"), arg("number").none(), arg("strength"), arg("ridge"),
+               nb::sig("def group_value(w: Matrix, number: Indices | None, strength: Vector, ridge: float) -> float"),
+               R"doc(Σ strength |w_g| + ridge / 2 |w|² over groups g of rows of w, (p,) or (p, k).
+
+``number`` is int64, the group of each row, or None: every row is one. ``strength`` is one for all, or one each.)doc");
+    module.def(
+        "group_shrink", &shrink_of, arg("z"), arg("rounding_error"), arg("number").none(), arg("strength"),
+        nb::sig(
+            "def group_shrink(z: Matrix, rounding_error: Matrix, number: Indices | None, strength: Vector) -> float"),
+        R"doc(Find the largest factor <= 1 by which every group of z, longer by that of rounding_error, is within its strength.)doc");
+    module.def(
+        "sweep_products", &sweep_products_of, arg("Q"), arg("groups"), arg("visits"), arg("points"), arg("states"),
+        nb::sig("def sweep_products(Q: Vector, groups: SweptGroups, visits: NDArray[np.int64], points: Matrix, states: "
+                "Matrix) -> None"),
+        R"doc(Make sweeps of proximal steps along the groups of ½ wᵀQw − qᵀw plus Σ strength |w_g| + ridge / 2 |w|².
+
+``points`` and ``states``, the gradients Qw − q, have a row for each sweep after the first, which is given; the others are
+written to.)doc");
+    module.def(
+        "sweep_columns", &sweep_columns_of, arg("blocks"), arg("groups"), arg("visits"), arg("points"), arg("states"),
+        nb::sig("def sweep_columns(blocks: list[Vector], groups: SweptGroups, visits: NDArray[np.int64], points: "
+                "Matrix, states: Matrix) -> None"),
+        R"doc(Do the same for ½ |Aw − y|² with the columns of each group in Fortran order; states are residuals Aw − y.)doc");
+    module.def(
+        "group_excess", &excess_of, arg("w"), arg("z"), arg("rounding_error"), arg("number").none(), arg("strength"),
+        arg("ridge"),
+        nb::sig("def group_excess(w: Matrix, z: Matrix, rounding_error: Matrix, number: Indices | None, strength: "
+                "Vector, ridge: float) -> tuple[float, float]"),
+        R"doc(Tell what separates w and z from equality in the inequality of Fenchel and Young, and what its rounding may add.)doc");
 }
 
 }  // namespace qed::bindings

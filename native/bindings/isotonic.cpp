@@ -20,7 +20,10 @@ nb::ndarray<nb::numpy, double> pooled(const Array& x, const Array& y, const Mayb
 }  // namespace
 
 void bind_isotonic(nb::module_& module) {
-    module.def("pool_adjacent_violators", &pooled, arg("x"), arg("y"), arg("s").none());
+    module.def(
+        "pool_adjacent_violators", &pooled, arg("x"), arg("y"), arg("s").none(),
+        nb::sig("def pool_adjacent_violators(x: Vector, y: Vector, s: Vector | None) -> Vector"),
+        R"doc(Best rising values by weighted least squares, of rows sorted by x; equal x share one value. Weights are positive.)doc");
 }
 
 }  // namespace qed::bindings

@@ -39,8 +39,17 @@ void follow(const Array& X, Writable out, const Array& levels, const Array& valu
 }  // namespace
 
 void bind_levels(nb::module_& module) {
-    module.def("count_levels", &count, arg("X"), arg("out"), arg("levels"), arg("starts"));
-    module.def("follow_levels", &follow, arg("X"), arg("out"), arg("levels"), arg("values"));
+    module.def("count_levels", &count, arg("X"), arg("out"), arg("levels"), arg("starts"),
+               nb::sig("def count_levels(X: Matrix, out: Matrix, levels: Vector, starts: NDArray[np.int64]) -> None"),
+               R"doc(Write how many levels of its column each entry reaches into ``out``, of the type of X; NaN stays.
+
+The levels of column j rise from ``starts[j]`` on and end before ``starts[j + 1]``.)doc");
+    module.def("follow_levels", &follow, arg("X"), arg("out"), arg("levels"), arg("values"),
+               nb::sig("def follow_levels(X: Matrix, out: Matrix, levels: Matrix, values: Vector) -> None"),
+               R"doc(Write the curve through (levels, values) at each entry into ``out``, of the type of X; NaN stays.
+
+Linear between levels, flat outside; at a level that is listed several times the mean of its first and last value. Row j of
+``levels`` belongs to column j of X.)doc");
 }
 
 }  // namespace qed::bindings

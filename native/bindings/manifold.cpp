@@ -1,3 +1,6 @@
+#include <limits>
+
+#include "arrays.hpp"
 #include "qed/manifold/graph.hpp"
 #include "qed/manifold/ranks.hpp"
 #include "qed/manifold/scaling.hpp"
@@ -5,10 +8,6 @@
 #include "qed/manifold/stress.hpp"
 #include "qed/manifold/tsne.hpp"
 #include "qed/manifold/umap.hpp"
-
-#include <limits>
-
-#include "arrays.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -25,7 +24,8 @@ Graph graph(const Edges& edges, Index ends_below) {
     require(starts.shape(0) > 0, "starts must hold one number more than there are nodes");
     const auto nodes = static_cast<Index>(starts.shape(0)) - 1;
     const auto count = static_cast<Index>(ends.shape(0));
-    require(values.ndim() == 1 && static_cast<Index>(values.shape(0)) == count, "ends and values must be of one length");
+    require(values.ndim() == 1 && static_cast<Index>(values.shape(0)) == count,
+            "ends and values must be of one length");
     require(starts.data()[0] == 0 && starts.data()[nodes] == count, "starts must begin at 0 and end at the last edge");
     require(nodes < std::numeric_limits<std::int32_t>::max(), "a graph has at most 2^31 - 2 nodes");
     for (Index i = 0; i < nodes; ++i) {
@@ -126,17 +126,19 @@ std::tuple<Doubles, Doubles, Doubles> memberships(const Plain& d, double wanted,
 void require_points(const Graph& g, Index rows, Index d, double angle, bool by_grid = false) {
     require(rows == g.nodes && d > 0, "there must be a point for each node");
     require(angle >= 0.0 && (angle == 0.0 || d <= 3), "boxes hold points of at most three coordinates");
-    require(!by_grid || (angle > 0.0 && d <= 2), "a grid holds points of at most two coordinates, with boxes beside it");
+    require(!by_grid || (angle > 0.0 && d <= 2),
+            "a grid holds points of at most two coordinates, with boxes beside it");
 }
 
 std::tuple<double, double> descend(const Edges& p, const Written& y, const Written& velocity, const Written& gains,
-                                   double exaggeration, double momentum, double learning_rate, double angle, bool by_grid,
-                                   Index steps) {
+                                   double exaggeration, double momentum, double learning_rate, double angle,
+                                   bool by_grid, Index steps) {
     const Graph g = graph(p, -1);
     const auto d = static_cast<Index>(y.shape(1));
     require_points(g, static_cast<Index>(y.shape(0)), d, angle, by_grid);
     for (const Written* other : {&velocity, &gains}) {
-        require(other->shape(0) == y.shape(0) && other->shape(1) == y.shape(1), "velocity and gains are of the shape of y");
+        require(other->shape(0) == y.shape(0) && other->shape(1) == y.shape(1),
+                "velocity and gains are of the shape of y");
     }
     const TsneRule rule{exaggeration, momentum, learning_rate, {angle, by_grid}};
     TsneValue value;
@@ -161,12 +163,14 @@ double summed(const Plain& y, const Whole& rows) {
     require_indices(rows, n);
     double value = 0.0;
     run([&] {
-        value = student_sum(y.data(), n, static_cast<Index>(y.shape(1)), rows.data(), static_cast<Index>(rows.shape(0)));
+        value =
+            student_sum(y.data(), n, static_cast<Index>(y.shape(1)), rows.data(), static_cast<Index>(rows.shape(0)));
     });
     return value;
 }
 
-void layout(const Edges& edges, const Written& y, const std::optional<Plain>& fixed, const std::tuple<double, double>& curve,
+void layout(const Edges& edges, const Written& y, const std::optional<Plain>& fixed,
+            const std::tuple<double, double>& curve,
             const std::tuple<double, Index, double, Index, std::uint64_t>& sampling, Index first, Index last) {
     const auto d = static_cast<Index>(y.shape(1));
     const bool is_fixed = fixed.has_value();
@@ -177,7 +181,8 @@ void layout(const Edges& edges, const Written& y, const std::optional<Plain>& fi
     require_points(g, static_cast<Index>(y.shape(0)), d, 0.0);
     const auto& [a, b] = curve;
     const auto& [repulsion, negatives, rate, epochs, seed] = sampling;
-    require(negatives >= 0 && negatives < (Index{1} << 20) && epochs > 0, "negatives and epochs must be sensible counts");
+    require(negatives >= 0 && negatives < (Index{1} << 20) && epochs > 0,
+            "negatives and epochs must be sensible counts");
     const UmapRule rule{{a, b}, repulsion, negatives, rate, epochs, seed};
     run([&] { umap_epochs(g, d, y.data(), is_fixed ? fixed->data() : nullptr, m, rule, first, last); });
 }
@@ -191,28 +196,72 @@ double cross_entropy(const Edges& edges, const Plain& y, const std::tuple<double
     require_indices(rows, g.nodes);
     const UmapCurve at{std::get<0>(curve), std::get<1>(curve)};
     double value = 0.0;
-    run([&] { value = umap_cross_entropy(g, d, y.data(), at, repulsion, rows.data(), static_cast<Index>(rows.shape(0))); });
+    run([&] {
+        value = umap_cross_entropy(g, d, y.data(), at, repulsion, rows.data(), static_cast<Index>(rows.shape(0)));
+    });
     return value;
 }
 
 }  // namespace
 
 void bind_manifold(nb::module_& module) {
-    module.def("shortest_paths", &paths, arg("edges"), arg("sources"));
-    module.def("guttman_step", &guttman, arg("D"), arg("columns"));
-    module.def("pair_distances", &distances, arg("columns"));
-    module.def("places_beyond", &beyond, arg("reference"), arg("other"), arg("own"), arg("k"));
-    module.def("squared_product", &squared, arg("D"), arg("v"));
-    module.def("perplexity_similarities", &perplexity, arg("distances"), arg("perplexity"));
-    module.def("membership_similarities", &memberships, arg("distances"), arg("wanted"), arg("connected"));
-    module.def("tsne_steps", &descend, arg("p"), arg("y"), arg("velocity"), arg("gains"), arg("exaggeration"),
-               arg("momentum"), arg("learning_rate"), arg("angle"), arg("by_grid"), arg("steps"));
-    module.def("tsne_gradient", &gradient, arg("p"), arg("y"), arg("angle"), arg("by_grid"));
-    module.def("student_sum", &summed, arg("y"), arg("rows"));
-    module.def("umap_epochs", &layout, arg("edges"), arg("y"), arg("fixed").none(), arg("curve"), arg("sampling"),
-               arg("first"), arg("last"));
+    module.def(
+        "shortest_paths", &paths, arg("edges"), arg("sources"),
+        nb::sig("def shortest_paths(edges: Edges, sources: NDArray[np.int64]) -> Matrix64"),
+        R"doc(Lengths of shortest paths from each source to all nodes, (sources, nodes); infinity where there is none.)doc");
+    module.def(
+        "guttman_step", &guttman, arg("D"), arg("columns"),
+        nb::sig("def guttman_step(D: Matrix64, columns: Matrix64) -> tuple[Matrix64, float, float]"),
+        R"doc(Points (k, n) after one step of majorisation towards the distances D, and the stress and squared distances before it.)doc");
+    module.def("pair_distances", &distances, arg("columns"), nb::sig("def pair_distances(columns: Matrix64) -> Vector"),
+               R"doc(Distances of all pairs i < j of points that are given as columns, (k, n).)doc");
+    module.def(
+        "places_beyond", &beyond, arg("reference"), arg("other"), arg("own"), arg("k"),
+        nb::sig("def places_beyond(reference: Matrix64, other: Matrix64, own: NDArray[np.int64], k: int) -> int"),
+        R"doc(Sum over rows and their k nearest columns in `other` of how far beyond place k these stand in `reference`.)doc");
+    module.def("squared_product", &squared, arg("D"), arg("v"),
+               nb::sig("def squared_product(D: Matrix64, v: Matrix64) -> Matrix64"),
+               R"doc(Squares of D (m, n) times v (n, c); the squares are never stored.)doc");
+    module.def(
+        "perplexity_similarities", &perplexity, arg("distances"), arg("perplexity"),
+        nb::sig("def perplexity_similarities(distances: Matrix64, perplexity: float) -> tuple[Matrix64, Vector]"),
+        R"doc(Shares of neighbours whose entropy is log(perplexity), (n, k), and the precision of each row.)doc");
+    module.def(
+        "membership_similarities", &memberships, arg("distances"), arg("wanted"), arg("connected"),
+        nb::sig("def membership_similarities(distances: Matrix64, wanted: float, connected: float) -> tuple[Matrix64, "
+                "Vector, Vector]"),
+        R"doc(Memberships of neighbours that add up to ``wanted``, the distance they begin at, and their spread.)doc");
+    module.def(
+        "tsne_steps", &descend, arg("p"), arg("y"), arg("velocity"), arg("gains"), arg("exaggeration"), arg("momentum"),
+        arg("learning_rate"), arg("angle"), arg("by_grid"), arg("steps"),
+        nb::sig(
+            "def tsne_steps(p: Edges, y: Matrix64, velocity: Matrix64, gains: Matrix64, exaggeration: float, momentum: "
+            "float, learning_rate: float, angle: float, by_grid: bool, steps: int) -> tuple[float, float]"),
+        R"doc(Move points by so many steps, in place; returns the divergence and the norm of the gradient before the last.
+
+With ``angle`` 0 all pairs push each other in double precision; else boxes of points do, in single precision (up to three
+columns), or points through a grid where ``by_grid`` and where that costs less (up to two columns).)doc");
+    module.def(
+        "tsne_gradient", &gradient, arg("p"), arg("y"), arg("angle"), arg("by_grid"),
+        nb::sig("def tsne_gradient(p: Edges, y: Matrix64, angle: float, by_grid: bool) -> tuple[float, Matrix64]"),
+        R"doc(Divergence at points, and its gradient.)doc");
+    module.def("student_sum", &summed, arg("y"), arg("rows"),
+               nb::sig("def student_sum(y: Matrix64, rows: NDArray[np.int64]) -> float"),
+               R"doc(Sum of the similarities of some points with all others.)doc");
+    module.def(
+        "umap_epochs", &layout, arg("edges"), arg("y"), arg("fixed").none(), arg("curve"), arg("sampling"),
+        arg("first"), arg("last"),
+        nb::sig("def umap_epochs(edges: Edges, y: Matrix64, fixed: Matrix64 | None, curve: tuple[float, float], "
+                "sampling: tuple[float, int, float, int, int], first: int, last: int) -> None"),
+        R"doc(Move points through epochs ``first`` to ``last - 1``, in place; among ``fixed`` points where those are given.
+
+``curve`` is a and b; ``sampling`` is the strength of repulsion, points that push for each that pulls, rate, epochs in all,
+seed.)doc");
     module.def("umap_cross_entropy", &cross_entropy, arg("edges"), arg("y"), arg("curve"), arg("repulsion"),
-               arg("rows"));
+               arg("rows"),
+               nb::sig("def umap_cross_entropy(edges: Edges, y: Matrix64, curve: tuple[float, float], repulsion: "
+                       "float, rows: NDArray[np.int64]) -> float"),
+               R"doc(Return what the layout lowers, summed over some rows.)doc");
 }
 
 }  // namespace qed::bindings

@@ -71,9 +71,18 @@ std::optional<Sums> pass(const Array& X, const Array& shift, const MaybeArray& s
 }  // namespace
 
 void bind_mixture(nb::module_& module) {
-    module.def("mixture_pass", &pass, arg("X"), arg("shift"), arg("s").none(), arg("components"), arg("is_diagonal"),
-               arg("is_shared"), arg("responsibilities"), arg("density").none().noconvert(),
-               arg("shares").none().noconvert(), arg("adds"));
+    module.def(
+        "mixture_pass", &pass, arg("X"), arg("shift"), arg("s").none(), arg("components"), arg("is_diagonal"),
+        arg("is_shared"), arg("responsibilities"), arg("density").none().noconvert(), arg("shares").none().noconvert(),
+        arg("adds"),
+        nb::sig("def mixture_pass(X: Matrix, shift: Vector, s: Vector | None, components: tuple[Vector, Vector, "
+                "Vector], is_diagonal: bool, is_shared: bool, responsibilities: str, density: Vector | None, shares: "
+                "Vector | None, adds: bool) -> tuple[float, Vector, Vector, Vector] | None"),
+        R"doc(Find log-densities and responsibilities of rows under a mixture of Gaussians, and sum moments by them.
+
+``components`` are means less the shift, whitening factors (inverse standard deviations, or lower triangular matrices, one for
+each component or one for all) and levels. Where they are arrays, ``density`` and ``shares`` are written; responsibilities that
+are "given" are read from ``shares``. Returns likelihood, weights, sums of differences from the means, and of their products.)doc");
 }
 
 }  // namespace qed::bindings

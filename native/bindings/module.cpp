@@ -74,15 +74,18 @@ NB_MODULE(QED_MODULE, module) {
     qed::set_poll_hook(poll_signals);
     module.attr("product_terms") = static_cast<int>(qed::kProductTerms);
     module.attr("vector_bytes") = qed::kVectorBytes;
-    module.def("get_num_threads", &qed_get_num_threads);
+    module.def("get_num_threads", &qed_get_num_threads, nb::sig("def get_num_threads() -> int"),
+               R"doc(Threads that a kernel may use, the calling one included.)doc");
     module.def(
         "set_num_threads",
         [](int n) {
             require(n >= 1, "set_num_threads: n must be at least 1, got " + std::to_string(n));
             qed_set_num_threads(n);
         },
-        nb::arg("n"));
-    module.def("started_threads", &qed::started_threads);
+        nb::arg("n"), nb::sig("def set_num_threads(n: int) -> None"),
+        R"doc(Let kernels use ``n >= 1`` threads. Results do not depend on it.)doc");
+    module.def("started_threads", &qed::started_threads, nb::sig("def started_threads() -> int"),
+               R"doc(Threads that this process has started so far; none before a kernel first wanted two.)doc");
     bind_boost_parts(module);
     bind_by_class(module);
     bind_clusters(module);

@@ -188,20 +188,60 @@ nb::object drawn(const nb::object& X, const MaybeArray& shift, const Array& squa
 }  // namespace
 
 void bind_nearest(nb::module_& module) {
-    module.def("row_squares", &squares_of, arg("X"), arg("shift").none());
-    module.def("assign_nearest", &assigned, arg("X"), arg("shift").none(), arg("squares").none(), arg("s").none(),
-               arg("centres"), arg("starts"), arg("motion"), arg("labels").noconvert(), arg("upper").noconvert(),
-               arg("lower").noconvert(), arg("is_first"), arg("sums"));
+    module.def("row_squares", &squares_of, arg("X"), arg("shift").none(),
+               nb::sig("def row_squares(X: Rows, shift: Vector | None) -> Vector"),
+               R"doc(Return the squared lengths of rows, less a shift; compressed rows are not shifted.)doc");
+    module.def(
+        "assign_nearest", &assigned, arg("X"), arg("shift").none(), arg("squares").none(), arg("s").none(),
+        arg("centres"), arg("starts"), arg("motion"), arg("labels").noconvert(), arg("upper").noconvert(),
+        arg("lower").noconvert(), arg("is_first"), arg("sums"),
+        nb::sig("def assign_nearest(X: Rows, shift: Vector | None, squares: Vector | None, s: Vector | None, centres: "
+                "tuple[Vector, Vector], starts: NDArray[np.int64], motion: tuple[Vector, Vector, Vector, float], "
+                "labels: NDArray[np.int32], upper: Vector, lower: Vector, is_first: bool, sums: bool) -> tuple[Vector, "
+                "Vector, float, int, int]"),
+        R"doc(Find the nearest of some centres for each row whose bounds do not tell it, and write labels and bounds.
+
+``centres`` come with half their squared lengths, in groups that begin at ``starts``; ``motion`` is how far centres and
+groups moved, half the distance of each to the nearest other one, and the rounding of a squared distance. Returns changes
+of the sums and weights of clusters, the inertia (of a first pass), rows that changed, and distances that were computed.
+Without squares no later pass follows: the upper bounds are the distances, and there are no lower ones.)doc");
     module.def("run_lloyd", &run_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("starts"),
                arg("goal"), arg("labels").noconvert(), arg("upper").noconvert(), arg("lower").noconvert(), arg("state"),
-               arg("is_first"), arg("is_pending"));
-    module.def("run_batches", &batches_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(),
-               arg("batches"), arg("rule"), arg("centres").noconvert(), arg("counts").noconvert(),
-               arg("seen").noconvert());
-    module.def("approach", &approached, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(),
-               arg("candidates"), arg("closest").none());
-    module.def("draw_apart", &drawn, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("uniforms"),
-               arg("k"), arg("trials"), arg("power"));
+               arg("is_first"), arg("is_pending"),
+               nb::sig("def run_lloyd(X: Rows, shift: Vector | None, squares: Vector, s: Vector | None, starts: "
+                       "NDArray[np.int64], goal: tuple[float, float, float, float, int], labels: NDArray[np.int32], "
+                       "upper: Vector, lower: Vector, state: tuple[Vector, Vector, Vector, Vector, Vector], is_first: "
+                       "bool, is_pending: bool) -> tuple[int, Vector, int, int, int]"),
+               R"doc(Run Lloyd's algorithm until nothing moves (1), a cluster is empty (2), or passes are used up (0).
+
+``goal`` is the total of squares, the weight, the longest row, squared moves that are small enough, and passes; ``state``,
+which is written, centres, sums, weights, moves of centres and of groups. Returns how it ended, the inertia after each move
+of the centres (the first so many numbers), moves, passes, and distances that were computed.)doc");
+    module.def(
+        "run_batches", &batches_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("batches"),
+        arg("rule"), arg("centres").noconvert(), arg("counts").noconvert(), arg("seen").noconvert(),
+        nb::sig("def run_batches(X: Rows, shift: Vector | None, squares: Vector, s: Vector | None, batches: "
+                "NDArray[np.int64], rule: tuple[float, float, float, float, float], centres: Matrix, counts: Vector, "
+                "seen: Vector) -> tuple[int, int]"),
+        R"doc(Move centres by batches of rows until they rest (1), one has seen too few rows (2), or batches are used up (0).
+
+``rule`` is the share of the largest count that is too little, rows after which to look, the rate of averages, the averaged
+squared move that is small enough, and steps without a lower average to wait. ``centres``, ``counts`` and ``seen`` are
+written; the last holds steps, rows since counts were looked at, distances computed, the mean squared distance of the last
+batch, its average and that of the squared move, the least average, and steps since. Returns how it ended, after how many
+batches.)doc");
+    module.def(
+        "approach", &approached, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("candidates"),
+        arg("closest").none(),
+        nb::sig("def approach(X: Rows, shift: Vector | None, squares: Vector, s: Vector | None, candidates: "
+                "tuple[Vector, Vector], closest: Vector | None) -> tuple[Vector, Vector]"),
+        R"doc(Return squared distances to what is nearer, a candidate or what was closest, a row for each candidate; and sums.)doc");
+    module.def(
+        "draw_apart", &drawn, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("uniforms"), arg("k"),
+        arg("trials"), arg("power"),
+        nb::sig("def draw_apart(X: Rows, shift: Vector | None, squares: Vector, s: Vector | None, uniforms: Vector, k: "
+                "int, trials: int, power: float) -> NDArray[np.int64]"),
+        R"doc(Draw rows with probability in proportion to a power of the distance from those before, the best of some each time.)doc");
 }
 
 }  // namespace qed::bindings

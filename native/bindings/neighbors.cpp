@@ -65,17 +65,19 @@ nb::tuple rows_within(const Parts& parts, const Table& queries, double radius, c
 }
 
 /// `shape` is the number of a kernel and the bandwidth.
-Doubles densities(const Parts& parts, const Table& queries, const MaybeArray& weights, const std::pair<int, double>& shape,
-                  const Named& metric) {
+Doubles densities(const Parts& parts, const Table& queries, const MaybeArray& weights,
+                  const std::pair<int, double>& shape, const Named& metric) {
     const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
     const auto count = static_cast<Index>(queries.shape(0));
-    require(shape.first >= 0 && shape.first <= static_cast<int>(Window::cosine) && shape.second > 0, "there is no such kernel");
+    require(shape.first >= 0 && shape.first <= static_cast<int>(Window::cosine) && shape.second > 0,
+            "there is no such kernel");
     const double* s = vector(weights, "weights", index.rows);
     const Measure measure = measure_of(metric, index.columns);
     require(measure.metric != Metric::differing, "densities need a metric of lengths");
     Fresh<double> out({count});
     run([&] {
-        log_densities(index, queries.data(), count, s, {static_cast<Window>(shape.first), shape.second}, measure, out.get());
+        log_densities(index, queries.data(), count, s, {static_cast<Window>(shape.first), shape.second}, measure,
+                      out.get());
     });
     return out.give();
 }
@@ -83,10 +85,33 @@ Doubles densities(const Parts& parts, const Table& queries, const MaybeArray& we
 }  // namespace
 
 void bind_neighbors(nb::module_& module) {
-    module.def("arrange_rows", &arranged, arg("X"), arg("tree"));
-    module.def("nearest_rows", &nearest_rows, arg("index"), arg("queries"), arg("k"), arg("metric"), arg("others"));
-    module.def("rows_within", &rows_within, arg("index"), arg("queries"), arg("radius"), arg("metric"), arg("others"));
-    module.def("log_densities", &densities, arg("index"), arg("queries"), arg("weights").none(), arg("kernel"), arg("metric"));
+    module.def(
+        "arrange_rows", &arranged, arg("X"), arg("tree"),
+        nb::sig("def arrange_rows(X: Matrix, tree: bool) -> tuple[Matrix, NDArray[np.int64], Matrix, "
+                "NDArray[np.int64], int]"),
+        R"doc(Rows in groups of eight, which row is where, boxes around near groups and what is in them, and the number of rows.
+
+Without ``tree`` rows keep their order, and there are no boxes.)doc");
+    module.def(
+        "nearest_rows", &nearest_rows, arg("index"), arg("queries"), arg("k"), arg("metric"), arg("others"),
+        nb::sig("def nearest_rows(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], queries: "
+                "Matrix, k: int, metric: tuple[int, float, Vector | None], others: bool) -> tuple[Matrix, "
+                "NDArray[np.int64], int]"),
+        R"doc(Distances and numbers of the k nearest rows, nearest first, equal ones by number; and the groups of eight looked at.
+
+With ``others`` query i is row i, and is left out.)doc");
+    module.def(
+        "rows_within", &rows_within, arg("index"), arg("queries"), arg("radius"), arg("metric"), arg("others"),
+        nb::sig("def rows_within(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], queries: "
+                "Matrix, radius: float, metric: tuple[int, float, Vector | None], others: bool) -> "
+                "tuple[NDArray[np.int64], Vector, NDArray[np.int64]]"),
+        R"doc(Where the list of each query begins, then distances and numbers of all rows within the radius, nearest first.)doc");
+    module.def(
+        "log_densities", &densities, arg("index"), arg("queries"), arg("weights").none(), arg("kernel"), arg("metric"),
+        nb::sig("def log_densities(index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int], queries: "
+                "Matrix, weights: Vector | None, kernel: tuple[int, float], metric: tuple[int, float, Vector | None]) "
+                "-> Vector"),
+        R"doc(Logarithms of sums of windows of a bandwidth around the rows, each with a positive weight or all with one.)doc");
 }
 
 }  // namespace qed::bindings

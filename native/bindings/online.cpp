@@ -50,9 +50,9 @@ OnlineRule rule_of(const nb::tuple& rule) {
     return out;
 }
 
-/// `arrays` holds w, b, scale, lag, b_sum, mass, paid, order, log and slopes; `numbers` holds owed, steps, averaged, average_from,
-/// logged, passes and recorded; `stop` holds most, by_loss, least, patience, when_clean, together, best and idle. Arrays and
-/// numbers are written to.
+/// `arrays` holds w, b, scale, lag, b_sum, mass, paid, order, log and slopes; `numbers` holds owed, steps, averaged,
+/// average_from, logged, passes and recorded; `stop` holds most, by_loss, least, patience, when_clean, together, best
+/// and idle. Arrays and numbers are written to.
 template <class Rows>
 nb::tuple learn(const Rows& x, Index problems, const Array& y, const MaybeArray& weight, const MaybeArray& favour,
                 const nb::tuple& rule, const nb::tuple& arrays, Changed& numbers, std::pair<bool, bool> visits,
@@ -150,7 +150,8 @@ nb::tuple proofs_of(const Array& X, Index problems, const Array& y, const MaybeA
                     const std::tuple<int, double, double, double, bool, double>& model, const MaybeArray& shift,
                     const Array& spans, const Array& w, const Array& b) {
     const Matrix x = matrix(X, "X");
-    require(x.kind == Kind::float64 && (x.columns <= 1 || x.column_stride == 1), "X must be float64 with contiguous rows");
+    require(x.kind == Kind::float64 && (x.columns <= 1 || x.column_stride == 1),
+            "X must be float64 with contiguous rows");
     require(problems >= 1 && x.rows >= 1, "there must be a problem, with rows");
     const auto [loss, width, ridge, lasso, intercept, effort] = model;
     require(loss >= 0 && loss <= static_cast<int>(OnlineLoss::squared_insensitive), "no such loss");
@@ -180,8 +181,16 @@ nb::tuple proofs_of(const Array& X, Index problems, const Array& y, const MaybeA
 }  // namespace
 
 void bind_online(nb::module_& module) {
-    module.def("online_proofs", &proofs_of, arg("X"), arg("problems"), arg("y"), arg("weight").none(), arg("favour").none(),
-               arg("model"), arg("shift").none(), arg("spans"), arg("w"), arg("b"));
+    module.def(
+        "online_proofs", &proofs_of, arg("X"), arg("problems"), arg("y"), arg("weight").none(), arg("favour").none(),
+        arg("model"), arg("shift").none(), arg("spans"), arg("w"), arg("b"),
+        nb::sig("def online_proofs(X: Matrix, problems: int, y: Vector, weight: Vector | None, favour: Vector | None, "
+                "model: tuple[int, float, float, float, bool, float], shift: Vector | None, spans: Vector, w: Vector, "
+                "b: Vector) -> tuple[Matrix, list[tuple[float, float, float, float, float, bool]]]"),
+        R"doc(Return dual points, (problems, n), and how far planes are from the best ones; see ``native/include/qed/online/proof.hpp``.
+
+``X`` is float64 with contiguous rows; ``model`` holds loss, width, ridge, lasso, intercept and effort. Each plane has
+objective, gap, rounding, null objective, radius, and whether the proof is as good as any.)doc");
     module.def(
         "online_margins",
         [](const Array& X, Index problems, const Array& y, const Array& w, const Array& b) {
@@ -189,14 +198,20 @@ void bind_online(nb::module_& module) {
             require(x.column_stride == 1 || x.columns <= 1, "X must have contiguous rows");
             return margins_of(x, problems, y, w, b);
         },
-        arg("X"), arg("problems"), arg("y"), arg("w"), arg("b"));
+        arg("X"), arg("problems"), arg("y"), arg("w"), arg("b"),
+        nb::sig(
+            "def online_margins(X: Matrix, problems: int, y: Vector, w: Vector, b: Vector) -> tuple[Vector, float]"),
+        R"doc(Return for each problem the least ``y (x w + b)``, and the largest squared length of a row.)doc");
     module.def(
         "csr_online_margins",
         [](const nb::tuple& X, const Shape& shape, Index problems, const Array& y, const Array& w, const Array& b) {
             return margins_of(sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape),
                               problems, y, w, b);
         },
-        arg("X"), arg("shape"), arg("problems"), arg("y"), arg("w"), arg("b"));
+        arg("X"), arg("shape"), arg("problems"), arg("y"), arg("w"), arg("b"),
+        nb::sig("def csr_online_margins(X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]], shape: "
+                "tuple[int, int], problems: int, y: Vector, w: Vector, b: Vector) -> tuple[Vector, float]"),
+        R"doc(``online_margins`` for compressed rows (indptr, indices, data).)doc");
     module.def(
         "online_passes",
         [](const Array& X, Index problems, const Array& y, const MaybeArray& weight, const MaybeArray& favour,
@@ -207,7 +222,20 @@ void bind_online(nb::module_& module) {
             return learn(x, problems, y, weight, favour, rule, arrays, numbers, visits, seed, stop, sums_losses);
         },
         arg("X"), arg("problems"), arg("y"), arg("weight").none(), arg("favour").none(), arg("rule"), arg("arrays"),
-        arg("numbers"), arg("visits"), arg("seed"), arg("stop"), arg("sums_losses"));
+        arg("numbers"), arg("visits"), arg("seed"), arg("stop"), arg("sums_losses"),
+        nb::sig("def online_passes(X: Matrix, problems: int, y: Vector, weight: Vector | None, favour: Vector | None, "
+                "rule: tuple[int, float, int, float, float, float, float, float, float, bool, bool, float, int], "
+                "arrays: tuple[Vector, Vector, Vector, Vector | None, Vector, Vector, Vector | None, "
+                "NDArray[np.uint32], NDArray[np.int64] | None, NDArray[np.float32] | None], numbers: Vector, visits: "
+                "tuple[bool, bool], seed: int, stop: tuple[int, bool, float, int, bool, bool, Vector, "
+                "NDArray[np.int64]], sums_losses: bool) -> tuple[list[float], list[int], int]"),
+        R"doc(Learn one row at a time; see ``native/include/qed/online/online.hpp`` for rules and state.
+
+``X`` has contiguous rows. ``rule`` holds loss, width, steps, eta, power, alpha, offset, ridge, lasso, intercept, competes,
+margin and batch; ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, order and log, flat, and slopes, changed in place, as is
+``numbers`` (owed, steps, averaged, average_from, logged, passes, recorded); ``stop`` holds most, by_loss, least,
+patience, when_clean, together, best and idle, the last two changed in place. Returns losses and mistakes of each pass and
+the next seed. One thread for one problem.)doc");
     module.def(
         "csr_online_passes",
         [](const nb::tuple& X, const Shape& shape, Index problems, const Array& y, const MaybeArray& weight,
@@ -218,7 +246,15 @@ void bind_online(nb::module_& module) {
             return learn(x, problems, y, weight, favour, rule, arrays, numbers, visits, seed, stop, sums_losses);
         },
         arg("X"), arg("shape"), arg("problems"), arg("y"), arg("weight").none(), arg("favour").none(), arg("rule"),
-        arg("arrays"), arg("numbers"), arg("visits"), arg("seed"), arg("stop"), arg("sums_losses"));
+        arg("arrays"), arg("numbers"), arg("visits"), arg("seed"), arg("stop"), arg("sums_losses"),
+        nb::sig("def csr_online_passes(X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]], shape: "
+                "tuple[int, int], problems: int, y: Vector, weight: Vector | None, favour: Vector | None, rule: "
+                "tuple[int, float, int, float, float, float, float, float, float, bool, bool, float, int], arrays: "
+                "tuple[Vector, Vector, Vector, Vector | None, Vector, Vector, Vector | None, NDArray[np.uint32], "
+                "NDArray[np.int64] | None, NDArray[np.float32] | None], numbers: Vector, visits: tuple[bool, bool], "
+                "seed: int, stop: tuple[int, bool, float, int, bool, bool, Vector, NDArray[np.int64]], sums_losses: "
+                "bool) -> tuple[list[float], list[int], int]"),
+        R"doc(``online_passes`` for compressed rows (indptr, indices, data).)doc");
 }
 
 }  // namespace qed::bindings

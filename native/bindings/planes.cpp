@@ -71,10 +71,11 @@ nb::tuple found_on(const Table& x, Index rows, Index columns, const PlanesIn& in
     return nb::make_tuple(w.give(), u.give(), numbers.give());
 }
 
-nb::tuple found_planes(const std::string& loss, double width, bool has_kinks, const Array& X, const Array& y, const Array& c,
-                       const std::tuple<double, Index>& goal) {
+nb::tuple found_planes(const std::string& loss, double width, bool has_kinks, const Array& X, const Array& y,
+                       const Array& c, const std::tuple<double, Index>& goal) {
     const Matrix x = matrix(X, "X");
-    require(x.kind == Kind::float64 && (x.columns <= 1 || x.column_stride == 1), "X must be float64 with contiguous rows");
+    require(x.kind == Kind::float64 && (x.columns <= 1 || x.column_stride == 1),
+            "X must be float64 with contiguous rows");
     return found_on(x, x.rows, x.columns, planes_in(loss, width, has_kinks, y, c, x.rows, goal));
 }
 
@@ -89,9 +90,13 @@ nb::tuple found_classes(const Table& x, const Array& label, const Array& c, Inde
                         const std::tuple<double, Index>& goal) {
     require(classes > 1, "there must be two classes or more");
     const double* labels = vector(label, "label", x.rows);
-    require(std::all_of(labels, labels + x.rows, [&](double one) { return one >= 0.0 && one < static_cast<double>(classes); }),
+    require(std::all_of(labels, labels + x.rows,
+                        [&](double one) { return one >= 0.0 && one < static_cast<double>(classes); }),
             "labels must be numbers of classes");
-    const ClassPlanesIn in{.label = labels, .c = vector(c, "c", x.rows), .classes = classes, .tol = std::get<0>(goal),
+    const ClassPlanesIn in{.label = labels,
+                           .c = vector(c, "c", x.rows),
+                           .classes = classes,
+                           .tol = std::get<0>(goal),
                            .most = std::get<1>(goal)};
     Fresh<double> w({classes, x.columns});
     Fresh<double> u({x.rows, classes});
@@ -118,12 +123,38 @@ nb::tuple csr_classes(const Arrays& X, const Shape& shape, const Array& label, c
 
 void bind_planes(nb::module_& module) {
     module.def("find_planes", &found_planes, arg("loss"), arg("width"), arg("has_kinks"), arg("X"), arg("y"), arg("c"),
-               arg("goal"));
-    module.def("csr_find_planes", &csr_found_planes, arg("loss"), arg("width"), arg("has_kinks"), arg("X"), arg("shape"),
-               arg("constant"), arg("y"), arg("c"), arg("goal"));
-    module.def("find_class_planes", &dense_classes, arg("X"), arg("label"), arg("c"), arg("classes"), arg("goal"));
-    module.def("csr_find_class_planes", &csr_classes, arg("X"), arg("shape"), arg("label"), arg("c"), arg("classes"),
-               arg("goal"));
+               arg("goal"),
+               nb::sig("def find_planes(loss: str, width: float, has_kinks: bool, X: Matrix, y: Matrix, c: Vector, "
+                       "goal: Goal) -> tuple[Vector, Vector, Vector]"),
+               R"doc(Find support vector planes, one for each row of ``y``, on a table of few columns.
+
+``has_kinks`` says whether absolute values are penalised in place of squares. ``c`` are weights of the losses (twice that of
+a square), ``goal`` a gap relative to the objective without coefficients and
+a number of steps. Returns coefficients and dual variables, a row for each plane, and objective, gap (rounding included),
+rounding, objective without coefficients and steps of each.)doc");
+    module.def(
+        "csr_find_planes", &csr_found_planes, arg("loss"), arg("width"), arg("has_kinks"), arg("X"), arg("shape"),
+        arg("constant"), arg("y"), arg("c"), arg("goal"),
+        nb::sig("def csr_find_planes(loss: str, width: float, has_kinks: bool, X: tuple[Indices, Indices, "
+                "NDArray[np.float32] | NDArray[np.float64]], shape: tuple[int, int], constant: float, y: Matrix, c: "
+                "Vector, goal: Goal) -> tuple[Vector, Vector, Vector]"),
+        R"doc(Find the same on compressed rows, with one more column all of whose entries are ``constant``; zero for none.
+
+Gives up, with the gap that there is then, where it would take long.)doc");
+    module.def("find_class_planes", &dense_classes, arg("X"), arg("label"), arg("c"), arg("classes"), arg("goal"),
+               nb::sig("def find_class_planes(X: Matrix, label: Vector, c: Vector, classes: int, goal: Goal) -> "
+                       "tuple[Vector, Vector, Vector]"),
+               R"doc(Find the planes of several classes in one objective.
+
+Returns coefficients, a row for each class, dual variables, a row for each row of X, and one row of the numbers that
+``find_planes`` returns. Gives up, with the gap that there is then, where it would take long.)doc");
+    module.def(
+        "csr_find_class_planes", &csr_classes, arg("X"), arg("shape"), arg("label"), arg("c"), arg("classes"),
+        arg("goal"),
+        nb::sig(
+            "def csr_find_class_planes(X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]], shape: "
+            "tuple[int, int], label: Vector, c: Vector, classes: int, goal: Goal) -> tuple[Vector, Vector, Vector]"),
+        R"doc(Find the same on compressed rows.)doc");
 }
 
 }  // namespace qed::bindings

@@ -1,8 +1,7 @@
-#include "qed/convex/precision_descent.hpp"
-
 #include <algorithm>
 
 #include "arrays.hpp"
+#include "qed/convex/precision_descent.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -31,7 +30,10 @@ nb::ndarray<nb::numpy, double> direction(const Array& S, const Array& T, const A
 }  // namespace
 
 void bind_precision(nb::module_& module) {
-    module.def("precision_descent", &direction, arg("S"), arg("T"), arg("W"), arg("alpha"), arg("sweeps"));
+    module.def(
+        "precision_descent", &direction, arg("S"), arg("T"), arg("W"), arg("alpha"), arg("sweeps"),
+        nb::sig("def precision_descent(S: Matrix, T: Matrix, W: Matrix, alpha: float, sweeps: int) -> Matrix"),
+        R"doc(Newton direction from a precision matrix T, of inverse W, for a covariance S with an l1 penalty off the diagonal.)doc");
 }
 
 }  // namespace qed::bindings

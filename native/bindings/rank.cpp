@@ -36,7 +36,14 @@ nb::object ranked(const Array& scores, const Array& positive, const MaybeArray& 
 }  // namespace
 
 void bind_rank(nb::module_& module) {
-    module.def("ranked", &ranked, arg("scores"), arg("positive"), arg("s").none());
+    module.def(
+        "ranked", &ranked, arg("scores"), arg("positive"), arg("s").none(),
+        nb::sig("def ranked(scores: Matrix, positive: NDArray[np.uint8], s: Vector | None) -> tuple[int, "
+                "NDArray[np.floating], Vector, Vector] | None"),
+        R"doc(Count, then distinct scores from high to low (in their own type) and the weights of positive and other rows there.
+
+The three arrays are as long as there are rows; only the first ``count`` entries are written. None: a score is NaN or
+infinite. ``positive`` is contiguous; equal scores are added up in the order of the rows.)doc");
 }
 
 }  // namespace qed::bindings

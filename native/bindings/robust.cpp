@@ -92,8 +92,7 @@ nb::tuple ascend_dense(const Array& X, bool logistic, const nb::tuple& loss, con
 nb::tuple ascend_sparse(const nb::tuple& X, const Shape& shape, bool logistic, const nb::tuple& loss,
                         const nb::tuple& rows, Changed u, Changed w, Order order, Index active, Changed numbers,
                         std::uint64_t seed, int passes) {
-    const SparseRows x =
-        sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape);
+    const SparseRows x = sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape);
     Ascent ascent(x.rows, x.columns, logistic, loss, rows, u, w, order, active, numbers, seed);
     run([&] { dual_ascent(x, ascent.losses, ascent.rows, ascent.state, passes); });
     return ascent.finish();
@@ -155,8 +154,7 @@ nb::tuple class_dense(const Array& X, const nb::tuple& rows, Changed2 u, Changed
 
 nb::tuple class_sparse(const nb::tuple& X, const Shape& shape, const nb::tuple& rows, Changed2 u, Changed2 w,
                        Order order, Index active, Changed numbers, std::uint64_t seed, int passes) {
-    const SparseRows x =
-        sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape);
+    const SparseRows x = sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape);
     ClassAscent ascent(x.rows, x.columns, rows, u, w, order, active, numbers, seed);
     run([&] { class_ascent(x, ascent.rows, ascent.state, passes); });
     return ascent.finish();
@@ -164,9 +162,10 @@ nb::tuple class_sparse(const nb::tuple& X, const Shape& shape, const nb::tuple& 
 
 /// `lists` are weights, kinks, low ends and high ends; `columns` are curvatures, pull and sizes; `state` is written to:
 /// coefficients, distances above and below, dual variables.
-nb::tuple path_of(const Array& table, Index copies, const Order& kinked, const std::tuple<Array, Array, Array, Array>& lists,
-                  const std::tuple<Array, Array, Array>& columns, bool has_intercept, double spread,
-                  const std::pair<double, Index>& goal, std::tuple<Changed, Changed, Changed, Changed> state) {
+nb::tuple path_of(const Array& table, Index copies, const Order& kinked,
+                  const std::tuple<Array, Array, Array, Array>& lists, const std::tuple<Array, Array, Array>& columns,
+                  bool has_intercept, double spread, const std::pair<double, Index>& goal,
+                  std::tuple<Changed, Changed, Changed, Changed> state) {
     const Matrix view = matrix(table, "table");
     require(view.kind == Kind::float64 && (view.columns <= 1 || view.column_stride == 1) &&
                 (view.rows <= 1 || view.row_stride == view.columns),
@@ -205,17 +204,58 @@ nb::tuple path_of(const Array& table, Index copies, const Order& kinked, const s
 }  // namespace
 
 void bind_robust(nb::module_& module) {
-    module.def("follow_path", &path_of, arg("table"), arg("copies"), arg("kinked"), arg("lists"), arg("columns"),
-               arg("has_intercept"), arg("spread"), arg("goal"), arg("state"));
-    module.def("scaled_spread", &spread_of, arg("r"), arg("c"), arg("knee"), arg("guess"));
-    module.def("dual_ascent", &ascend_dense, arg("X"), arg("logistic"), arg("loss"), arg("rows"), arg("u"), arg("w"),
-               arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"));
+    module.def(
+        "follow_path", &path_of, arg("table"), arg("copies"), arg("kinked"), arg("lists"), arg("columns"),
+        arg("has_intercept"), arg("spread"), arg("goal"), arg("state"),
+        nb::sig("def follow_path(table: Matrix, copies: int, kinked: NDArray[np.int64], lists: tuple[Vector, Vector, "
+                "Vector, Vector], columns: tuple[Vector, Vector, Vector], has_intercept: bool, spread: float, goal: "
+                "tuple[float, int], state: tuple[Vector, Vector, Vector, Vector]) -> tuple[float, int, bool]"),
+        R"doc(Go along the central path of a problem with kinks until the distance from the optimum is within ``goal``.
+
+``lists`` are weights, kinks, low and high ends; ``columns`` are curvatures, pull and sizes; ``state`` is written to:
+coefficients with the intercept last, distances above and below kinks, dual variables. Returns the distance, the steps
+made, and whether no further step is possible.)doc");
+    module.def(
+        "scaled_spread", &spread_of, arg("r"), arg("c"), arg("knee"), arg("guess"),
+        nb::sig("def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]"),
+        R"doc(Return the largest σ with σ² = Σ c min(r², knee² σ²), and σ/2 + Σ c σ h(r/σ) there, h the squared loss with a knee.
+
+guess is where to start looking; zero means nowhere in particular. knee may be infinite. One thread.)doc");
+    module.def(
+        "dual_ascent", &ascend_dense, arg("X"), arg("logistic"), arg("loss"), arg("rows"), arg("u"), arg("w"),
+        arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"),
+        nb::sig("def dual_ascent(X: Matrix, logistic: bool, loss: tuple[Vector, Vector, Vector, float, float], rows: "
+                "tuple[Vector, Vector, Vector, float, float, float], u: Vector, w: Vector, order: NDArray[np.int64], "
+                "active: int, numbers: Vector, seed: int, passes: int) -> tuple[int, int]"),
+        R"doc(Make passes of dual ascent over the first ``active`` rows of ``order``; return how many stay active, and the seed.
+
+X has contiguous rows. loss is (kink, low, high, bend, width): conjugates bend u²/2 + kink u + width |u| from low to high;
+a logistic loss has its labels as kink. rows is (weights, squared lengths, products with the centre, squared length of
+the centre, alpha, give). u, w, order and numbers (drift, along, base, sum, threshold, largest, gap) are written to. One
+thread; Ctrl-C is noticed after the last pass.)doc");
     module.def("csr_dual_ascent", &ascend_sparse, arg("X"), arg("shape"), arg("logistic"), arg("loss"), arg("rows"),
-               arg("u"), arg("w"), arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"));
-    module.def("class_ascent", &class_dense, arg("X"), arg("rows"), arg("u"), arg("w"), arg("order"), arg("active"),
-               arg("numbers"), arg("seed"), arg("passes"));
+               arg("u"), arg("w"), arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"),
+               nb::sig("def csr_dual_ascent(X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], logistic: "
+                       "bool, loss: tuple[Vector, Vector, Vector, float, float], rows: tuple[Vector, Vector, Vector, "
+                       "float, float, float], u: Vector, w: Vector, order: NDArray[np.int64], active: int, numbers: "
+                       "Vector, seed: int, passes: int) -> tuple[int, int]"),
+               R"doc(Do the same for compressed rows: indptr, indices and data.)doc");
+    module.def(
+        "class_ascent", &class_dense, arg("X"), arg("rows"), arg("u"), arg("w"), arg("order"), arg("active"),
+        arg("numbers"), arg("seed"), arg("passes"),
+        nb::sig("def class_ascent(X: Matrix, rows: tuple[Vector, Vector, Vector, float], u: NDArray[np.float64], w: "
+                "NDArray[np.float64], order: NDArray[np.int64], active: int, numbers: Vector, seed: int, passes: int) "
+                "-> tuple[int, int]"),
+        R"doc(Make passes of dual ascent for the hinge of several classes; return how many rows stay active, and the seed.
+
+rows is (labels, weights, squared lengths, alpha). u is (n, k), w is (k, p), numbers are threshold, largest shortfall and
+gap; all of them and order are written to.)doc");
     module.def("csr_class_ascent", &class_sparse, arg("X"), arg("shape"), arg("rows"), arg("u"), arg("w"), arg("order"),
-               arg("active"), arg("numbers"), arg("seed"), arg("passes"));
+               arg("active"), arg("numbers"), arg("seed"), arg("passes"),
+               nb::sig("def csr_class_ascent(X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], rows: "
+                       "tuple[Vector, Vector, Vector, float], u: NDArray[np.float64], w: NDArray[np.float64], order: "
+                       "NDArray[np.int64], active: int, numbers: Vector, seed: int, passes: int) -> tuple[int, int]"),
+               R"doc(Do the same for compressed rows.)doc");
 }
 
 }  // namespace qed::bindings

@@ -23,7 +23,8 @@ ShapleyTrees trees_of(const Nodes& nodes, const std::tuple<Index, Index, Index>&
     const auto count = static_cast<Index>(feature.size());
     const auto inner = static_cast<Index>(threshold.size());
     trees.set_count = static_cast<Index>(by_set.size());
-    require(trees.groups >= 1 && trees.width >= 1 && trees.players >= 1 && trees.columns >= 1 && count == 2 * inner + trees.trees,
+    require(trees.groups >= 1 && trees.width >= 1 && trees.players >= 1 && trees.columns >= 1 &&
+                count == 2 * inner + trees.trees,
             "the trees and their sizes do not fit together");
     trees.sizes = numbers_of<Index>(tree_sizes, "sizes", trees.trees);
     trees.feature = numbers_of<std::int32_t>(feature, "feature", count);
@@ -49,7 +50,8 @@ Doubles shapley(const Nodes& nodes, const std::tuple<Index, Index, Index>& sizes
     std::fill_n(out.get(), x.rows * trees.players * trees.outputs(), 0.0);
     if (background) {
         const Matrix others = matrix(*background, "background");
-        require(others.columns == trees.columns && others.rows >= 1, "the background must have rows, and the columns of the trees");
+        require(others.columns == trees.columns && others.rows >= 1,
+                "the background must have rows, and the columns of the trees");
         run([&] { add_background_values(trees, x, others, out.get()); });
     } else {
         run([&] { add_path_values(trees, x, out.get()); });
@@ -60,7 +62,15 @@ Doubles shapley(const Nodes& nodes, const std::tuple<Index, Index, Index>& sizes
 }  // namespace
 
 void bind_shapley(nb::module_& module) {
-    module.def("shapley_values", &shapley, arg("nodes"), arg("sizes"), arg("X"), arg("background").none());
+    module.def(
+        "shapley_values", &shapley, arg("nodes"), arg("sizes"), arg("X"), arg("background").none(),
+        nb::sig("def shapley_values(nodes: tuple[NDArray[Any], ...], sizes: tuple[int, int, int], X: Matrix, "
+                "background: Matrix | None) -> Matrix"),
+        R"doc(Return the Shapley values of the rows of X, (rows, players × outputs): path-dependent, or against a background.
+
+Nodes: sizes of the trees; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left;
+numbers of the inner nodes that ask for sets, and their words; by leaf weights and values; by column the player. Sizes: groups,
+numbers a leaf, players; tree number t adds to group ``t % groups``.)doc");
 }
 
 }  // namespace qed::bindings

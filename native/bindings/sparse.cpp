@@ -143,17 +143,45 @@ nb::tuple taken_of(const std::tuple<Array, Array, Array>& X, const Shape& shape,
 }  // namespace
 
 void bind_sparse(nb::module_& module) {
-    module.def("csr_matmul", &product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("W"),
-               arg("b").none(), arg("absolute") = false, arg("squared") = false);
-    module.def("csr_rmatmul", &transposed_product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
-               arg("U"), arg("absolute") = false, arg("squared") = false);
-    module.def("csr_gram_matmul", &gram_product_of, arg("X"), arg("shape"), arg("V"), arg("offset").none(),
-               arg("s").none(), arg("parts"));
-    module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"));
-    module.def("csr_moments", &moments_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("Y"),
-               arg("s").none());
+    module.def(
+        "csr_matmul", &product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("W"), arg("b").none(),
+        arg("absolute") = false, arg("squared") = false,
+        nb::sig("def csr_matmul(indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], W: Matrix, b: "
+                "Vector | None, absolute: bool=False, squared: bool=False) -> Matrix"),
+        R"doc(X W + b for compressed rows X, in the type of data. Columns need not be sorted; repeated ones add up.
+
+``absolute`` reads |x| for each stored value, ``squared`` x². The indices are trusted: the caller has checked that
+they lie inside ``shape``. This holds for all three kernels.)doc");
+    module.def(
+        "csr_rmatmul", &transposed_product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("U"),
+        arg("absolute") = false, arg("squared") = false,
+        nb::sig("def csr_rmatmul(indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], U: Matrix, "
+                "absolute: bool=False, squared: bool=False) -> Vector"),
+        R"doc(Xᵀ U, (p, m). For compressed columns exchange the two: their X W is this kernel on the transposed matrix.)doc");
+    module.def(
+        "csr_gram_matmul", &gram_product_of, arg("X"), arg("shape"), arg("V"), arg("offset").none(), arg("s").none(),
+        arg("parts"),
+        nb::sig("def csr_gram_matmul(X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], V: Matrix, offset: "
+                "Vector | None, s: Vector | None, parts: int) -> tuple[Vector, Vector]"),
+        R"doc(Xᵀ s (X V − offset), (p, m), and the sums of s (X V − offset), (m,), in one pass over compressed rows.
+
+X is (indptr, indices, data). The rows are cut into ``parts``, each with a result of its own: results depend on how many, not
+on threads.)doc");
+    module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"),
+               nb::sig("def indices_within(indices: Indices, bound: int) -> bool"),
+               R"doc(Tell whether all indices lie in [0, bound).)doc");
+    module.def(
+        "csr_moments", &moments_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("Y"), arg("s").none(),
+        nb::sig("def csr_moments(indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], Y: Matrix, "
+                "s: Vector | None) -> tuple[float, Vector, Vector]"),
+        R"doc(Weight, sums and scatter of the rows [x | y] about zero, as ``moments`` with a shift of zero.)doc");
     module.def("csr_take_columns", &taken_of, arg("X"), arg("shape"), arg("by_columns"), arg("index"),
-               arg("scale").none());
+               arg("scale").none(),
+               nb::sig("def csr_take_columns(X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], by_columns: "
+                       "bool, index: Indices, scale: Vector | None) -> tuple[Indices, Indices, Vector]"),
+               R"doc(Columns of compressed rows (or, ``by_columns``, of compressed columns), each row times ``scale``.
+
+The result holds starts (k + 1,), rows and values of the columns in ``index`` (int64), one after the other.)doc");
 }
 
 }  // namespace qed::bindings

@@ -160,20 +160,70 @@ nb::ndarray<nb::numpy, Index> leaves_of(const PackedTree& tree, const nb::object
 }  // namespace
 
 void bind_tree(nb::module_& module) {
-    nb::class_<PackedTree>(module, "PackedTree").def("leaves", &leaves_of, arg("X"));
+    nb::class_<PackedTree>(module, "PackedTree", R"doc(Nodes laid out for being followed.)doc")
+        .def(
+            "leaves", &leaves_of, arg("X"), nb::sig("def leaves(self, X: Table) -> NDArray[np.int64]"),
+            R"doc(Return the number of the leaf of each row; sparse rows come as (indptr, indices, data, (rows, columns)).)doc");
     module.def("grow_tree", &grown, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("limits"),
-               arg("random"), arg("monotone").none(), arg("by_category").none());
+               arg("random"), arg("monotone").none(), arg("by_category").none(),
+               nb::sig("def grow_tree(X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | "
+                       "None, limits: tuple[int, int, int, float, float, int, int], random: tuple[bool, int], "
+                       "monotone: NDArray[np.int8] | None, by_category: NDArray[np.uint8] | None) -> "
+                       "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.uint8], "
+                       "Vector, NDArray[np.int64], Vector, Vector, NDArray[np.int64], NDArray[np.uint32], bool]"),
+               R"doc(Grow a decision tree.
+
+``criterion`` is ``"gini"``, ``"entropy"`` or ``"misclassification"`` (``y``: numbers of classes, ``width`` of them),
+``"squared_error"`` (``width`` numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero
+are not seen. Limits: most depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0:
+any number, depth first), columns a split. Random: whether thresholds are drawn, and a seed. Monotone: 1, -1 or 0 by column,
+whether values (of the second class of two) rise, fall or are free. By category: whether each column holds categories, whole
+numbers from 0 to 254: some of them go left.
+
+Returns for each node, in the order of a walk that goes left first: left and right child (-1), column (-2), threshold (-2),
+whether missing values go left, impurity, rows, weight, ``width`` values; the nodes that ask about sets of categories, sixteen
+words of bits for each (those that go left, those that were met); and whether some column tells all rows apart.)doc");
     nb::class_<Sorted>(module, "SortedTable");
-    module.def("sort_table", &sorted, arg("X"));
+    module.def("sort_table", &sorted, arg("X"), nb::sig("def sort_table(X: Table) -> SortedTable"),
+               R"doc(Sort the columns of a table once, for many trees that are grown on it; it keeps X alive.)doc");
     module.def("grow_sorted", &grown_again, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
-               arg("limits"), arg("random"));
-    module.def("least_impurity", &least, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
-               arg("depth"), arg("most"));
-    module.def("optimal_tree", &optimal, arg("criterion"), arg("count"), arg("orders"), arg("width"), arg("ranks"),
-               arg("sums"), arg("floors"), arg("reach"), arg("limits"));
-    module.def("contradictions", &contradicting, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none());
-    module.def("pack_tree", &packed, arg("columns"), arg("left"), arg("right"), arg("feature"), arg("threshold"),
-               arg("missing_left"));
+               arg("limits"), arg("random"),
+               nb::sig("def grow_sorted(X: SortedTable, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: "
+                       "Vector | None, limits: tuple[int, int, int, float, float, int, int], random: tuple[bool, int]) "
+                       "-> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Vector, NDArray[np.uint8], "
+                       "Vector, NDArray[np.int64], Vector, Vector, NDArray[np.int64], NDArray[np.uint32], bool]"),
+               R"doc(``grow_tree`` on sorted columns.)doc");
+    module.def(
+        "least_impurity", &least, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("depth"),
+        arg("most"),
+        nb::sig("def least_impurity(X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | "
+                "None, depth: int, most: int) -> float"),
+        R"doc(Return the least mean impurity of trees of depth one or two; NaN if the search would take more than ``most`` steps.)doc");
+    module.def(
+        "optimal_tree", &optimal, arg("criterion"), arg("count"), arg("orders"), arg("width"), arg("ranks"),
+        arg("sums"), arg("floors"), arg("reach"), arg("limits"),
+        nb::sig(
+            "def optimal_tree(criterion: str, count: int, orders: int, width: int, ranks: NDArray[np.uint32], sums: "
+            "Vector, floors: Vector, reach: float, limits: tuple[int, float, float]) -> tuple[NDArray[np.int64], "
+            "NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], float, float, float]"),
+        R"doc(Search the tree of a depth that leaves least.
+
+Items have a rank in each order (``ranks``: orders × count, flat) and sums (count × ``width``, flat): weights of classes; or for
+``"squared_error"`` weight, weighted numbers and the weighted sum of their squares. ``floors``: what an item leaves by itself;
+``reach``: most that a unit of weight adds to what a leaf leaves. Limits: depth, values visited, seconds.
+
+Returns for each node, in the order of a walk that goes left first: left and right child (-1), order (-1) and rank, up to which
+items go left; then what the tree leaves, what all trees leave at least, and the values visited.)doc");
+    module.def("contradictions", &contradicting, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
+               nb::sig("def contradictions(X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: "
+                       "Vector | None) -> float"),
+               R"doc(Return the mean impurity within groups of rows that agree in all columns.)doc");
+    module.def(
+        "pack_tree", &packed, arg("columns"), arg("left"), arg("right"), arg("feature"), arg("threshold"),
+        arg("missing_left"),
+        nb::sig("def pack_tree(columns: int, left: NDArray[np.int64], right: NDArray[np.int64], feature: "
+                "NDArray[np.int64], threshold: Vector, missing_left: NDArray[np.uint8]) -> PackedTree"),
+        R"doc(Lay nodes out; ValueError if the children are not those of one tree, or a column is none of X.)doc");
 }
 
 }  // namespace qed::bindings

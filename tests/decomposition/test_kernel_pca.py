@@ -110,3 +110,8 @@ def test_rows_of_large_columns_are_given_back_but_for_a_thousandth_of_what_is_le
     left = np.linalg.norm(large - exact, axis=0)
     assert np.all(np.linalg.norm(model.inverse_transform(scores) - exact, axis=0) <= 1e-3 * left + 1e-9)
     assert qed.verify(model, large).holds
+
+
+def test_rows_whose_squares_leave_float64_are_refused_at_the_fit():
+    with pytest.raises(InvalidData, match="underflow"):
+        KernelPCA(2, kernel="rbf").fit(1e-300 * np.random.default_rng(0).random((20, 3)))

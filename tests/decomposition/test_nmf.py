@@ -91,6 +91,10 @@ FIXED = {
     "few rows": (np.abs(np.random.default_rng(1).standard_normal((30, 200))), 6),
     "nearly exact": (np.random.default_rng(3).random((300, 8)) @ np.random.default_rng(4).random((8, 60)), 8),
     "sparse": (sp.random(600, 300, 0.05, random_state=0, format="csr"), 10),
+    "many parts": (
+        np.random.default_rng(5).exponential(size=(400, 20)) @ np.random.default_rng(6).exponential(size=(20, 150)),
+        20,
+    ),
 }
 
 
@@ -106,7 +110,7 @@ def test_at_defaults_the_objective_is_no_worse_than_that_of_scikit_learn(name):
     assert qed.verify(ours, table).holds
     certificate = ours.certificate_
     if certificate.outcome == "solved":
-        assert certificate.gap - certificate.rounding <= 1e-4 * certificate.objective
+        assert certificate.reached  # the gap is within tol of the null objective
     else:
         assert ours.n_iter_ == 200
 
@@ -209,3 +213,11 @@ def test_codes_are_the_same_on_any_number_of_threads():
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("kind", [NMF, MiniBatchNMF])
+def test_squares_that_overflow_are_refused_by_the_name_of_the_column(kind):
+    table = rng.random((20, 4))
+    table[3, 2] = 1e300
+    with pytest.raises(InvalidData, match="column 2 of X is out of range"):
+        kind(2).fit(table)

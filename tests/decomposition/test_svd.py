@@ -160,3 +160,14 @@ def test_a_ceiling_from_probes_is_above_the_largest_eigenvalue_and_ends_where_it
         early = ceiling_by_probes(apply, rows, np.random.default_rng(seed), enough=4.0)
         assert 1 <= early <= 4
         assert len(taken) - steps < steps
+
+
+@pytest.mark.parametrize("number", [1.0, 0.1, 1e8 / 3, 0.0])
+def test_a_table_of_equal_rows_has_no_shares_of_variance(number):
+    table = np.full((60, 8), number) * np.linspace(0.1, 1, 8)
+    model = TruncatedSVD(2).fit(table)
+    assert not model.explained_variance_ratio_.any()
+    assert qed.verify(model, table).holds
+    model.explained_variance_ratio_ = np.array([0.5, 0.0])
+    with pytest.raises(CertificateError, match="shares"):
+        qed.verify(model, table)

@@ -39,7 +39,8 @@ def test_a_forest_is_the_mean_of_its_trees(table):
     np.testing.assert_allclose(np.mean(shares, axis=0), forest.predict_proba(X), rtol=1e-12)
     one = forest.estimators_[3]
     assert set(one.predict(X)) <= {"high", "low"}
-    assert one.get_depth() == one.tree_.max_depth and one.get_n_leaves() == one.tree_.n_leaves
+    assert one.get_depth() == one.tree_.max_depth
+    assert one.get_n_leaves() == one.tree_.n_leaves
     paths, _ = forest.decision_path(X)
     first = int(forest.trees_.starts[3])
     own = paths[:, first : first + one.tree_.node_count].toarray()
@@ -47,7 +48,7 @@ def test_a_forest_is_the_mean_of_its_trees(table):
 
 
 def test_a_boosted_sum_is_the_sum_of_its_trees(table):
-    X, y, labels = table
+    X, y, _labels = table
     model = HistGradientBoostingRegressor(max_iter=7, max_leaf_nodes=5).fit(X, y)
     assert model.estimators_.shape == (7, 1)
     total = model.baseline_[0] + sum(one.predict(X) for one in model.estimators_[:, 0])
@@ -77,11 +78,14 @@ def test_what_is_not_known_is_left_out_of_figures(table):
     one = forest.estimators_[0]
     np.testing.assert_allclose(one.tree_.impurity, impurity(one.tree_.value[:, 0], "entropy"), atol=1e-12)
     assert len(plot_tree(one, filled=True, class_names=["high", "low"])) == one.tree_.node_count
-    assert "weight = 300" in export_graphviz(one) and "impurity" in export_graphviz(one)
+    assert "weight = 300" in export_graphviz(one)
+    assert "impurity" in export_graphviz(one)
     assert "class: high" in export_text(one)
     numbers = RandomForestRegressor(2, max_depth=2, random_state=0).fit(X, y).estimators_[0]
     text = export_graphviz(numbers)
-    assert "weight" in text and "impurity" not in text and "samples" not in text
+    assert "weight" in text
+    assert "impurity" not in text
+    assert "samples" not in text
     isolated = IsolationForest(n_estimators=2, random_state=0).fit(X).estimators_[1]
     assert len(plot_tree(isolated, max_depth=1)) >= 3
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("src", "tests", "tools", "docs", "benchmarks")
+PARTS = ("src", "tests", "tools", "docs", "benchmarks", "native")
 BATTERIES = (
     "tests/linear_model/test_toy_regressor.py",
     "tests/toy_family/test_first_toy.py",

@@ -51,7 +51,8 @@ def test_the_page_shows_columns_that_tell_classes_apart():
 
 def test_a_class_has_one_colour_on_the_whole_page():
     rng = np.random.default_rng(2)
-    kind = np.repeat(["ash", "birch", "cedar"], [60, 160, 160])  # of the first, twelve rows are kept aside: too few for a curve
+    # of the first, twelve rows are kept aside: too few for a curve
+    kind = np.repeat(["ash", "birch", "cedar"], [60, 160, 160])
     table = {"height": rng.normal(size=380) + 3 * (kind == "birch") - 3 * (kind == "ash"), "kind": kind}
     found = study.fit(table, "kind", budget=4)
     (shown,) = found.held_out.densities

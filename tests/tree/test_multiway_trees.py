@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-
 import re
 
 import numpy as np
@@ -155,9 +154,11 @@ def test_figures_have_a_line_for_each_value():
     names = ["outlook", "temperature", "humidity", "wind"]
     tree = model.tree_
     notes = plot_tree(model, feature_names=names, class_names=["no", "yes"], filled=True)
-    assert len(notes) == tree.node_count and notes[0].get_text().startswith("outlook\n")
+    assert len(notes) == tree.node_count
+    assert notes[0].get_text().startswith("outlook\n")
     heights = [note.xy[1] for note in notes]
-    assert max(heights) == heights[0] and len(set(heights)) == model.get_depth() + 1
+    assert max(heights) == heights[0]
+    assert len(set(heights)) == model.get_depth() + 1
     text = export_graphviz(model, feature_names=names)
     edges = re.findall(r'(\d+) -> (\d+) \[label="(\w+)"\]', text)
     told = {(int(above), int(child)): value for above, child, value in edges}

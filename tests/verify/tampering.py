@@ -43,7 +43,7 @@ BOUNDS = frozenset(
 TELLING = frozenset(
     {"trace", "evaluations", "nodes", "passes", "directions", "checked", "condition", "outcome", "dual"}
 )
-# What earlier files do not say: a fingerprint without them is held to less, and a likelihood is not decomposed.
+# What earlier files do not say: a fingerprint without them is held to less.
 UNSAID = frozenset({"mean_rounding", "spread_rounding"})
 # Attributes that classes were once recognised by: a class that does not declare them must not be judged by them.
 FOREIGN = (

@@ -141,9 +141,13 @@ std::uint64_t mixed(std::uint64_t bits) noexcept {
     return bits ^ (bits >> 31);
 }
 
+std::uint64_t column_mark(Index column) noexcept {
+    return mixed(static_cast<std::uint64_t>(column) + 1);
+}
+
 /// Zeros add nothing, so that those which are not stored need not be visited.
-std::uint64_t hash_of(double value, Index column) noexcept {
-    return value == 0.0 ? 0 : mixed(mixed(static_cast<std::uint64_t>(column) + 1) ^ key_of(value));
+std::uint64_t hash_of(double value, std::uint64_t mark) noexcept {
+    return value == 0.0 ? 0 : mixed(mark ^ key_of(value));
 }
 
 }  // namespace
@@ -204,11 +208,15 @@ void hash_rows(const TreeTable& x, std::uint64_t* hashes) {
         with_csr(x.by_columns, [&](auto csr) {
             for (Index j = 0; j < csr.rows; ++j) {
                 for (Index e = csr.starts[j]; e < csr.starts[j + 1]; ++e) {
-                    hashes[csr.indices[e]] += hash_of(static_cast<double>(csr.values[e]), j);
+                    hashes[csr.indices[e]] += hash_of(static_cast<double>(csr.values[e]), column_mark(j));
                 }
             }
         });
         return;
+    }
+    std::vector<std::uint64_t> marks;
+    for (Index j = 0; j < x.dense.columns; ++j) {
+        marks.push_back(column_mark(j));
     }
     parallel_for(blocks_of(x.dense.rows, kRowsOfBlock), [&](Index block) {
         const Index stop = std::min(x.dense.rows, (block + 1) * kRowsOfBlock);
@@ -216,7 +224,7 @@ void hash_rows(const TreeTable& x, std::uint64_t* hashes) {
             using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
             for (Index i = block * kRowsOfBlock; i < stop; ++i) {
                 for (Index j = 0; j < x.dense.columns; ++j) {
-                    hashes[i] += hash_of(static_cast<double>(*x.dense.at<T>(i, j)), j);
+                    hashes[i] += hash_of(static_cast<double>(*x.dense.at<T>(i, j)), marks[at(j)]);
                 }
             }
         });

@@ -382,16 +382,28 @@ std::uint64_t seed_of_tree(std::uint64_t seed, Index tree) noexcept {
     return column_stream(seed, tree);
 }
 
-void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) noexcept {
+void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) {
     const std::uint64_t stream = column_stream(seed, -1);
     std::fill_n(times, count, 0U);
+    const auto cells = static_cast<double>(count);
+    const ScratchArray<std::uint32_t> guide(cumulated == nullptr ? 1 : count + 1);  // a row near the start of each cell
+    Index near = 0;
+    for (Index cell = 0; cumulated != nullptr && cell <= count; ++cell) {
+        const double start = static_cast<double>(cell) / cells * cumulated[count - 1];
+        for (; near < count - 1 && cumulated[near] <= start; ++near) {
+        }
+        guide[cell] = static_cast<std::uint32_t>(near);
+    }
     for (Index i = 0; i < draws; ++i) {
         const double share = uniform_of(stream + static_cast<std::uint64_t>(i));
-        Index row = 0;
-        if (cumulated == nullptr) {
-            row = static_cast<Index>(share * static_cast<double>(count));
-        } else {
-            row = std::upper_bound(cumulated, cumulated + count, share * cumulated[count - 1]) - cumulated;
+        auto row = static_cast<Index>(share * cells);
+        if (cumulated != nullptr) {  // the first row whose cumulated share is larger
+            const double reached = share * cumulated[count - 1];
+            row = static_cast<Index>(guide[row]);
+            for (; row > 0 && cumulated[row - 1] > reached; --row) {
+            }
+            for (; row < count - 1 && cumulated[row] <= reached; ++row) {
+            }
         }
         ++times[std::min(row, count - 1)];
     }

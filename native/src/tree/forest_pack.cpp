@@ -47,8 +47,8 @@ const char* find_right(const std::int32_t* feature, Index count, Index columns, 
 }
 
 /// Lays out one tree; `set_of` by inner node of all trees: one more than the number of its set, or zero.
-const char* pack_one(const ForestNodes& nodes, const Place& place, Index count, const std::vector<std::uint32_t>& set_of,
-                     PackedNode* to) {
+const char* pack_one(const ForestNodes& nodes, const Place& place, Index count,
+                     const std::vector<std::uint32_t>& set_of, PackedNode* to) {
     const std::int32_t* const feature = nodes.feature + place.node;
     std::vector<Index> right;
     if (const char* const fault = find_right(feature, count, nodes.columns, right)) {
@@ -69,7 +69,8 @@ const char* pack_one(const ForestNodes& nodes, const Place& place, Index count, 
         const auto [node, size, k] = waiting.back();
         waiting.pop_back();
         const Index own = number[at(node)];
-        if (feature[node] < 0) {  // nothing is at most a threshold that is no number: the way is to the right, which is here
+        if (feature[node] < 0) {
+            // nothing is at most a threshold that is no number: the way is to the right, which is here
             to[k] = {std::bit_cast<double>(kNoNumber | static_cast<std::uint64_t>(own)), 0, -1};
             continue;
         }

@@ -147,7 +147,9 @@ def show(study: Study, screen: Screen) -> None:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
     first = study.comparison.latest[:1]
     if first and first[0].is_by_chance and first[0].title != fit_record.candidate:
-        screen.say("  the first was tuned on these rows, and gains no more than the best of many settings by chance", "dim")
+        screen.say(
+            "  the first was tuned on these rows, and gains no more than the best of many settings by chance", "dim"
+        )
     screen.heading(f"Winner: {fit_record.candidate}")
     if study.winner.candidate is not None and study.winner.candidate.parts:
         screen.say(f"  {members_of(study.winner.candidate)}")

@@ -392,9 +392,11 @@ def _is_estimator(value: Any) -> bool:
 
 
 def _int(content: Any) -> int:
-    if len(_expect(content, str, "an integer")) > MOST_BITS // 4 + 3:
+    if len(_expect(content, str, "an integer")) > MOST_BITS // 4 + 3:  # sign, prefix and digits
         raise ModelFileError(f"it holds an integer of more than {MOST_BITS} bits")
     value = int(content, 16)
+    if value.bit_length() > MOST_BITS:
+        raise ModelFileError(f"it holds an integer of more than {MOST_BITS} bits")
     if abs(value) < 1 << 63 or hex(value) != content:
         raise ModelFileError(f"{content[:40]!r} is not how a large integer is written")
     return value

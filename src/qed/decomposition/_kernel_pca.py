@@ -27,11 +27,12 @@ from qed.core import (
 from qed.core._events import Progress
 from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
+from qed.data import ArraySource
 from qed.decomposition import _kernels
 from qed.decomposition._learn import VALUES_CONVERGED
 from qed.decomposition._proof import product_rounding
 from qed.decomposition._solve import Components, Search, from_columns, from_similarities
-from qed.designs._range import fingerprint
+from qed.designs._range import fingerprint, require_range
 from qed.metrics import pairwise_kernels
 
 WORST_CONDITION = 1e12  # rounding then adds a ten-thousandth of what the regression leaves over to the rows given back
@@ -147,6 +148,8 @@ class KernelPCA(Transformer, min_samples=2):
         data = self._fit_data(X)
         rows = np.array(data.X, dtype=np.float64)
         n = len(rows)
+        seen = fingerprint(data.X, np.empty((n, 0)), None)
+        require_range(ArraySource(data.X, None, None), seen)
         require_memory(
             16 * n * n, f"The kernel of {n} x {n} numbers", "Fit a sample of the rows, and transform the others."
         )
@@ -156,7 +159,7 @@ class KernelPCA(Transformer, min_samples=2):
         self.kernel_means_ = np.mean(K, axis=0)
         self.kernel_mean_ = float(np.mean(self.kernel_means_))
         found = self._search(K)
-        self._store(found, fingerprint(data.X, np.empty((n, 0)), None))
+        self._store(found, seen)
         if self.fit_inverse_transform:
             self._learn_inverse(rows)
         else:

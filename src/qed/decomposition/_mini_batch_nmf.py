@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from qed.core._shared_params import VERBOSE
 from qed.core._tables import is_sparse
 from qed.decomposition import _nonnegative as steps
 from qed.decomposition._nmf import NonnegativeFactors, begin
+
+if TYPE_CHECKING:
+    from qed.certificates import Fingerprint
 
 
 class MiniBatchNMF(NonnegativeFactors):
@@ -113,10 +116,10 @@ class MiniBatchNMF(NonnegativeFactors):
         **params : dict
             ``W`` and ``H`` to begin with, for ``init="custom"``.
         """
-        self._learn(self._let_in(X), params.get("W"), params.get("H"))
+        self._learn(*self._let_in(X), params.get("W"), params.get("H"))
         return self
 
-    def _learn(self, X: Any, W: Any, H: Any) -> None:
+    def _learn(self, X: Any, seen: Fingerprint, W: Any, H: Any) -> None:
         n, p = X.shape
         rows = X.tocsr() if is_sparse(X) else X
         W0, Ht = begin(self, X, W, H)
@@ -152,7 +155,7 @@ class MiniBatchNMF(NonnegativeFactors):
         except KeyboardInterrupt:
             outcome = "interrupted"
         found = steps.Factors(W0, np.ascontiguousarray(components.T), taken, outcome)
-        self._store(X, found, penalty)
+        self._store(X, found, penalty, seen)
 
     def _step(
         self, x: Any, begun: tuple[Array, int], H: Array, penalty: steps.Penalty, fade: float
@@ -184,7 +187,7 @@ class MiniBatchNMF(NonnegativeFactors):
             Where factors begin in the first call, for ``init="custom"``.
         """
         is_first = "components_" not in self.__dict__
-        x = self._let_in(X, reset=is_first)
+        x, seen = self._let_in(X, reset=is_first)
         if is_first:
             _, Ht = begin(self, x, W, H)
             components = np.ascontiguousarray(Ht.T)
@@ -194,5 +197,6 @@ class MiniBatchNMF(NonnegativeFactors):
         penalty = steps.Penalty.of(self, *x.shape)
         codes = np.zeros((x.shape[0], len(components)))
         components, _ = self._step(x, (codes, steps.MOST_SWEEPS), components, penalty, self.forget_factor)
-        self._store(x, steps.Factors(codes, np.ascontiguousarray(components.T), self.n_steps_, "max_iter"), penalty)
+        found = steps.Factors(codes, np.ascontiguousarray(components.T), self.n_steps_, "max_iter")
+        self._store(x, found, penalty, seen)
         return self

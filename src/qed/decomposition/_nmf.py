@@ -30,6 +30,7 @@ from qed.decomposition import _nonnegative as steps
 from qed.designs._range import fingerprint, require_range
 
 if TYPE_CHECKING:
+    from qed.certificates import Fingerprint
     from qed.decomposition._nonnegative import Factors, Penalty
 
 ONE_ENTRY = "change of a single entry of codes or components"
@@ -71,16 +72,16 @@ class NonnegativeFactors(Transformer, sparse=True, positive_only=True):
             return steps.codes(X, self.components_, penalty, W)
         return steps.multiplied_codes(X, self.components_, beta, penalty, self._code_steps())
 
-    def _let_in(self, X: Any, *, reset: bool = True) -> Any:
+    def _let_in(self, X: Any, *, reset: bool = True) -> tuple[Any, Fingerprint]:
+        """Check rows, and return them with their fingerprint."""
         data = self._fit_data(X, reset=reset)
         steps.require_loss(data.X, steps.beta_of(self.beta_loss))
-        return data.X
+        seen = fingerprint(data.X, np.empty((data.X.shape[0], 0)), None)
+        require_range(ArraySource(data.X, None, None), seen, centred=False)
+        return data.X, seen
 
-    def _store(self, X: Any, found: Factors, penalty: Penalty) -> Array:
+    def _store(self, X: Any, found: Factors, penalty: Penalty, seen: Fingerprint) -> Array:
         """Keep the components, find the codes that belong to them, and say what is known."""
-        n = X.shape[0]
-        seen = fingerprint(X, np.empty((n, 0)), None)
-        require_range(ArraySource(X, None, None), seen, centred=False)
         beta = steps.beta_of(self.beta_loss)
         self.components_ = np.ascontiguousarray(found.Ht.T)
         self.component_norms_ = np.sqrt(np.sum(self.components_**2, axis=1))
@@ -205,8 +206,9 @@ class NMF(NonnegativeFactors):
     )
     tol: NonNegative = param(
         1e-4,
-        "Share of the objective: the fit ends where single entries could lower it by no more, all together, and ten steps did not"
-        " either; other divergences end where ten steps lower the root of the first one by no more.",
+        "When the fit ends. Squared error: where single entries could lower it, all together, by no more than the square of ``tol``"
+        " of what they could at the start, or by no more than ``tol`` of itself if ten steps did not lower it more either. Other"
+        " divergences: where ten steps lower the root of the first one by no more than ``tol`` of it.",
     )
     max_iter: PositiveInt = param(
         200, "Most steps; also those that codes of other divergences than squared error take."
@@ -232,7 +234,7 @@ class NMF(NonnegativeFactors):
         **params : dict
             ``W`` and ``H`` to begin with, as in ``fit_transform``.
         """
-        self._learn(self._let_in(X), params.get("W"), params.get("H"))
+        self._learn(*self._let_in(X), params.get("W"), params.get("H"))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
@@ -252,10 +254,10 @@ class NMF(NonnegativeFactors):
         ndarray of shape (n, k)
             In the type of X.
         """
-        table = self._let_in(X)
-        return self._learn(table, W, H).astype(table.dtype, copy=False)
+        table, seen = self._let_in(X)
+        return self._learn(table, seen, W, H).astype(table.dtype, copy=False)
 
-    def _learn(self, X: Any, W: Any, H: Any) -> Array:
+    def _learn(self, X: Any, seen: Fingerprint, W: Any, H: Any) -> Array:
         n, p = X.shape
         penalty, beta = steps.Penalty.of(self, n, p), steps.beta_of(self.beta_loss)
         W0, Ht0 = begin(self, X, W, H)
@@ -265,7 +267,7 @@ class NMF(NonnegativeFactors):
                 found = steps.descend(X, W0, Ht0, penalty, rule, progress)
             else:
                 found = steps.multiply(X, W0, np.ascontiguousarray(Ht0.T), beta, penalty, rule, progress)
-        return self._store(X, found, penalty)
+        return self._store(X, found, penalty, seen)
 
 
 def begin(model: Any, X: Any, W: Any = None, H: Any = None) -> tuple[Array, Array]:

@@ -11,7 +11,6 @@ from qed.data._kernels import canonical, check_indices
 from qed.designs import _kernels
 from qed.designs._design import Adjoint, Compressed, Matrix, Vector, given_centre, operand, row_weights
 
-
 PARTS = 4  # of the rows in a product with the Gram matrix, each with a result of its own: for each eight vectors so many threads
 
 

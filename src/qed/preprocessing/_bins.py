@@ -234,17 +234,19 @@ def _centres(column: Array, weight: Array | None, n_bins: int) -> Array:
     x, place = np.unique(column, return_inverse=True)
     s = np.bincount(place, weight, len(x))  # equal rows move together, so that a weight is a repetition
     x, s = x[s > 0], s[s > 0]
-    weights, moments = np.concatenate([[0], np.cumsum(s)]), np.concatenate([[0], np.cumsum(s * (x - x[0]))])
+    moments = s * (x - x[0])
     edges = np.linspace(x[0], x[-1], n_bins + 1)
     centres = (edges[1:] + edges[:-1]) / 2
-    middle = moments[-1] / weights[-1]
-    tolerance, before = 1e-4 * float(s @ (x - x[0] - middle) ** 2 / weights[-1]), None
+    whole = s.sum()
+    tolerance, before = 1e-4 * float(s @ (x - x[0] - moments.sum() / whole) ** 2 / whole), None
     for _ in range(300):
         cuts = np.concatenate([[0], np.searchsorted(x, (centres[1:] + centres[:-1]) / 2, side="right"), [len(x)]])
-        mass, moment = np.diff(weights[cuts]), np.diff(moments[cuts])
+        own = np.repeat(np.arange(n_bins), np.diff(cuts))
+        # sums of each bin alone: differences of running sums lose the light rows beside heavy ones
+        mass, moment = np.bincount(own, s, n_bins), np.bincount(own, moments, n_bins)
         filled = bool((mass > 0).all())
         if not filled:
-            _fill_empty(x, s, cuts, centres, mass, moment)
+            _fill_empty(x, s, own, centres, mass, moment)
         moved = np.where(mass > 0, x[0] + moment / np.where(mass > 0, mass, 1), centres)
         step, centres = float(np.sum((moved - centres) ** 2)), np.sort(moved)
         if (filled and before is not None and np.array_equal(cuts, before)) or step <= tolerance:
@@ -253,9 +255,8 @@ def _centres(column: Array, weight: Array | None, n_bins: int) -> Array:
     return centres
 
 
-def _fill_empty(x: Array, s: Array, cuts: Array, centres: Array, mass: Array, moment: Array) -> None:
+def _fill_empty(x: Array, s: Array, own: Array, centres: Array, mass: Array, moment: Array) -> None:
     """Give each cluster without rows one of the rows that are farthest from their centre; `mass` and `moment` are changed."""
-    own = np.repeat(np.arange(len(centres)), np.diff(cuts))
     far = np.argsort(-((x - centres[own]) ** 2), kind="stable")
     for empty, row in zip(np.flatnonzero(~(mass > 0)), far, strict=False):
         gained = s[row], s[row] * (x[row] - x[0])

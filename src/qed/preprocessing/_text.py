@@ -34,6 +34,21 @@ def _plain_words(text: str) -> list[str]:
     return [word for word in text.translate(_PLAIN).split() if len(word) > 1]
 
 
+class TextDecodeError(InvalidData, UnicodeDecodeError):
+    """The bytes of a text are not in the encoding that was named."""
+
+
+def _decoded(text: bytes, encoding: str, errors: str) -> str:
+    try:
+        return text.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise TextDecodeError(*error.args) from error
+    except (LookupError, UnicodeError) as error:
+        raise InvalidParameter(
+            f"encoding={encoding!r:.60} does not turn bytes into text ({error}). Name an encoding of texts, such as 'utf-8'."
+        ) from error
+
+
 class Vocabulary(dict[str, int]):
     """Words and their numbers; what is new gets the next one."""
 
@@ -150,7 +165,7 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         elif self.input == "file":
             doc = doc.read()
         if isinstance(doc, bytes):
-            doc = doc.decode(self.encoding, self.decode_error)
+            doc = _decoded(doc, self.encoding, self.decode_error)
         if not isinstance(doc, str):
             raise InvalidData(
                 f"np.nan is an invalid document, expected byte or unicode string; got {doc!r:.60} of type {type(doc).__name__}."

@@ -104,8 +104,8 @@ def class_by_class(study: Study) -> Section | None:
 
 def class_groups(study: Study, classes: Sequence[int]) -> list[int]:
     """Return the groups that give classes their colours: in every figure of a page the same."""
-    drawn = [*study.held_out.effects, *study.held_out.densities]
-    order = sorted({label for one in drawn for label in one.classes})
+    drawn = [one.classes for one in study.held_out.effects] + [one.classes for one in study.held_out.densities]
+    order = sorted(set().union(*drawn))
     return [order.index(label) for label in classes]
 
 

@@ -84,8 +84,9 @@ class Study:
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name} {score.value:.4g}" for name, score in self.held_out.scores.items())
-        tried = len(self.comparison.latest)
-        return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
+        n = len(self.comparison.latest)
+        tried = f"best of {n} candidates" if n > 1 else "the only candidate"
+        return f"<qed study of {self.schema.target.name!r}: {self.winner.title}, {tried}; held out: {scores}>"
 
     def _repr_html_(self) -> str:
         from qed.study._model import as_table, html_table  # noqa: PLC0415  (notebooks only)
@@ -136,7 +137,8 @@ def fit(
         What every random choice follows from.
     prefer : {"", "simple", "best"}
         "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
-        that one too, but an average of models only where it gains more than one standard error.
+        that one too, but tuned settings only where they gain more than the best of so many settings gains by chance, and an
+        average of models only where it gains more than one standard error.
     costs : tuple of float, optional
         What a false alarm and a missed case cost, for a target of two classes: the second class is then predicted from the
         probability on at which that costs less on average than predicting the first.
@@ -220,9 +222,7 @@ class _Work:
         room = max(0.0, clock.left)
         self.writing = min(0.2 * room, 0.6 + 0.01 * len(schema.used) + 1.5e-8 * n * width)
         self.classes = len(schema.target.labels) if schema.target.task == "multiclass" else 0
-        check = n * (
-            SECONDS_TO_CHECK * width + SECONDS_TO_CHECK_CLASS * self.classes + 2 * SECONDS_TO_CHECK_TREES
-        )
+        check = n * (SECONDS_TO_CHECK * width + SECONDS_TO_CHECK_CLASS * self.classes + 2 * SECONDS_TO_CHECK_TREES)
         if check < 0.2 * room:
             self.writing += check
         self.reserve = self.writing + min(0.1 * room, (SHARE + SHUFFLE_SHARE) * clock.budget)

@@ -367,16 +367,19 @@ class Stage:
         losses = {one: self._losses(one) for one in self.alive if len(self.said[one]) == first.n_folds}
         if self.blended is not None:
             losses[self.blended[0]] = self.blended[1]
-        met = [at for at, entry in enumerate(entries) if entry.n_rows == first.n_rows and entry.candidate in losses]
-        for at in met:
-            candidate = entries[at].candidate
-            if candidate.is_tuned and self._gains_by_chance(candidate, losses):
+        met = [
+            (at, one)
+            for at, entry in enumerate(entries)
+            if (one := entry.candidate) is not None and entry.n_rows == first.n_rows and one in losses
+        ]
+        for at, one in met:
+            if one.is_tuned and self._gains_by_chance(one, losses):
                 entries[at] = replace(entries[at], is_by_chance=True)
         best = self.into.best.candidate
         if best not in losses:
             return
-        for at in met:
-            gap, error = paired(losses[entries[at].candidate], losses[best])
+        for at, one in met:
+            gap, error = paired(losses[one], losses[best])
             entries[at] = replace(entries[at], behind=gap, behind_error=error)
 
     def _gains_by_chance(self, tuned: Candidate, losses: dict[Candidate, Array]) -> bool:

@@ -60,11 +60,9 @@ def weights(model: TableModel) -> list[Weight]:
 def _told(one: str, inside: list[str], known: dict[str, Any], part: str, labels: Any) -> str:
     before, place, after = one.split("\x00", 2)
     name, rest = inside[int(place)], after.removeprefix("_")
-    if "missingindicator" in before:
+    if "missingindicator" in before or (part == "categories" and rest == "nan"):
         return f"{name} is missing"
     if part == "categories":
-        if rest == "nan":
-            return f"{name} is missing"
         if "infrequent" in rest:
             return f"{name} = any other"
         return f"{name} = {known[name][int(float(rest))]}"

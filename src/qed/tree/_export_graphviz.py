@@ -115,7 +115,7 @@ def export_graphviz(
         parent = int(tree.parents[node])
         if parent >= 0:
             answer = words.answer(tree, node, ("True", "False"))
-            lines.append(f"{parent} -> {node}{_edge(tree, node, answer, rotate=rotate)} ;")
+            lines.append(f"{parent} -> {node}{_edge(tree, answer, rotate=rotate)} ;")
         below = [] if is_cut else children_of(tree, node)
         stack += reversed(below)
         if not below:
@@ -142,7 +142,7 @@ def _head(*, rounded: bool, filled: bool, rotate: bool, leaves_parallel: bool, f
     return [*lines, "rankdir=LR ;"] if rotate else lines
 
 
-def _edge(tree: Any, node: int, answer: str, *, rotate: bool) -> str:
+def _edge(tree: Any, answer: str, *, rotate: bool) -> str:
     if not answer:
         return ""
     if isinstance(tree, MultiwayTree):

@@ -27,7 +27,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 
     Cost
     ----
-    That of DecisionTreeClassifier.
+    O(m n) for each level of the tree, with m columns looked at: nothing is sorted. 8 n p bytes, 4 n p where single precision
+    holds all values. A prediction takes one comparison for each level.
 
     See Also
     --------
@@ -68,7 +69,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
     Cost
     ----
-    That of DecisionTreeRegressor.
+    O(m n) for each level of the tree, with m columns looked at: nothing is sorted. 8 n p bytes, 4 n p where single precision
+    holds all values. A prediction takes one comparison for each level.
 
     See Also
     --------

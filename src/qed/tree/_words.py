@@ -11,7 +11,6 @@ from qed.tree._multiway import MultiwayTree
 from qed.tree._structure import DecisionTree
 
 
-
 def tree_of(model: Any, owner: str) -> Any:
     """Return the tree of a fitted model."""
     check = getattr(model, "_check_is_fitted", None)

@@ -77,6 +77,8 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     n, trees = len(rows.X), model.trees_
     if not 0 <= model.seed_ < 2**63:
         refuse(model, "its seed is none")
+    if not 1 <= len(trees.sizes) <= model.n_estimators:
+        refuse(model, f"it has {len(trees.sizes)} trees, and {model.n_estimators} were asked for")
     stated = (certificate.trees, certificate.rows, certificate.is_greedy)
     if stated != (len(trees.sizes), n, not model._is_random) or certificate.delta != 0.05:  # noqa: SLF001
         refuse(model, f"it states {stated[0]} trees and {stated[1]} rows")

@@ -19,6 +19,7 @@ from qed.verify._streamed import Ranks, ranks_of, rows_of
 Array = np.ndarray[Any, Any]
 LINEAR = "linear"
 BY_COUNTING = ("inverted_cdf", "averaged_inverted_cdf")
+MOST_WAYS = 64  # in which rounding may let the iteration of k-means end
 NARROW = 1e-8  # bins of this width and less are joined
 
 
@@ -147,7 +148,7 @@ def _check_edges(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: in
     if model.strategy == "uniform":
         return fit.compare("edges", stored, np.linspace(column.x[0], column.x[-1], n_bins + 1), near, j)
     if model.strategy == "kmeans":
-        return _check_middles(fit, j, column, stored)
+        return _check_middles(fit, j, column, stored, n_bins)
     levels, method = np.linspace(0, 1, n_bins + 1), model.quantile_method
     if method not in (LINEAR, *BY_COUNTING):
         read_off = np.percentile(column.x.astype(np.float64), 100 * levels, method=method).astype(EXTENDED)
@@ -194,18 +195,84 @@ def _check_drawn_edges(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bi
     return fit.compare("edges", stored[1:-1][beside], halves[beside], allowed, j)
 
 
-def _check_middles(fit: Learnt, j: int, column: _Sorted, stored: Array) -> float:
-    """Check that edges lie halfway between the means of the bins beside them, as far as Lloyd's iteration goes.
+def _check_middles(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: int) -> float:
+    """Check that edges are where Lloyd's iteration ends that starts from bins of equal widths.
 
-    It ends when the centres move by less than 1e-2 of the deviation, in the root of their squares; the edges are where one
-    further step from the bins of the stored edges leads, to within that.
+    Where rounding decides too many steps of it, edges must lie halfway between the means of the bins beside
+    them, as far as the iteration goes: it ends when the centres move by less than 1e-2 of the deviation, in the root of their
+    squares, so that one further step from the stored edges leads to within that.
     """
     near = column.size
+    edges = [(one[1:] + one[:-1]) / 2 for one in _lloyd(column, n_bins)]
+    if edges and len(stored) == n_bins + 1:
+        closest = min(edges, key=lambda one: np.abs(one - stored[1:-1]).max(initial=0))
+        return fit.compare("edges", stored[1:-1], closest, 4 * near, j)
     fit.compare("outer edges", stored[[0, -1]], [column.x[0], column.x[-1]], near, j)
     middle = (column.s @ column.x) / column.reached[-1]
     spread = np.sqrt((column.s @ (column.x - middle) ** 2) / column.reached[-1])
     halves, beside = _halves(column, stored)
     return fit.compare("edges", stored[1:-1][beside], halves[beside], 1e-2 * spread + near, j)
+
+
+def _lloyd(column: _Sorted, n_bins: int) -> list[Array]:
+    """Return where centres of bins may end that move to the means of the values next to them; none if there are too many ways.
+
+    Rounding decides on which side a value goes that lies midway between two centres, whether the least value or the largest is
+    farther from its centre, and whether a step was small enough to be the last: each is followed both ways.
+    """
+    # sums are taken from the least value on, so that only centres themselves feel how far from zero the values are
+    near = 4 * DOUBLE * float(4 * np.abs(column.x).max() + (16 + 4 * len(column.x)) * (column.x[-1] - column.x[0]))
+    x, first = np.unique(column.x, return_index=True)
+    s = np.add.reduceat(column.s, first)  # equal values move together
+    least = EXTENDED(1e-4) * (s @ (x - (s @ x) / s.sum()) ** 2) / s.sum()
+    start = x[0] + (x[-1] - x[0]) * (2 * np.arange(n_bins, dtype=EXTENDED) + 1) / (2 * n_bins)
+    ways: list[tuple[Array, Any, int]] = [(start, None, 0)]
+    ended: list[Array] = []
+    while ways:
+        centres, before, steps = ways.pop()
+        for ends in _placed(x, (centres[1:] + centres[:-1]) / 2, near):
+            rows = np.split(np.arange(len(x)), ends)
+            is_filled = all(len(own) for own in rows)
+            for own in [rows] if is_filled else _filled(x, rows, centres, near):
+                means = [s[k] @ x[k] / s[k].sum() if len(k) else one for k, one in zip(own, centres, strict=True)]
+                step, moved = np.sum((np.array(means) - centres) ** 2), np.sort(np.array(means))
+                unsure = 1e-6 * least + 2 * n_bins * near * (np.sqrt(step) + near)
+                is_last = steps == 299 or (is_filled and before is not None and np.array_equal(ends, before))
+                if is_last or step <= least + unsure:
+                    ended.append(moved)
+                if not is_last and step > least - unsure:
+                    ways.append((moved, ends, steps + 1))
+        if len(ways) + len(ended) > MOST_WAYS:
+            return []
+    return ended
+
+
+def _placed(x: Array, middles: Array, near: float) -> list[Array]:
+    """Return where values are cut at the middles; both ways where one is as near to two centres as can be told."""
+    low, high = np.searchsorted(x, middles - near), np.searchsorted(x, middles + near, side="right")
+    cuts = [np.empty(0, dtype=np.intp)]
+    for first, last in zip(low.tolist(), high.tolist(), strict=True):
+        cuts = [np.append(one, at) for one in cuts for at in range(first, last + 1)][: MOST_WAYS + 1]
+    return cuts
+
+
+def _filled(x: Array, rows: list[Array], centres: Array, near: float) -> list[list[Array]]:
+    """Give each bin without values one of those farthest from their centre; nothing where those cannot be told."""
+    own = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+    far, empty = np.abs(x - centres[own]), [k for k, one in enumerate(rows) if not len(one)]
+    made = []
+    for end in (0, -1) if abs(far[0] - far[-1]) <= near else (0,):  # equally far, at the start
+        distance = far.copy()
+        distance[end] += 2 * near if abs(far[0] - far[-1]) <= near else 0
+        order = np.argsort(-distance, kind="stable")
+        if len(x) <= len(rows) or distance[order[len(empty) - 1]] - distance[order[len(empty)]] <= near:
+            return []
+        given = list(rows)
+        for k, value in zip(empty, order.tolist(), strict=False):
+            given[own[value]] = given[own[value]][given[own[value]] != value]
+            given[k] = np.array([value])
+        made.append(given)
+    return made
 
 
 def _halves(column: _Sorted, stored: Array) -> tuple[Array, Array]:

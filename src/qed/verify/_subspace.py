@@ -116,7 +116,8 @@ def check_truncated(model: Any, certificate: SubspaceCertificate, X: Any, y: Any
     whole = float(np.sum(seen.spread)) / seen.rows
     off = float(np.max(np.abs(model.explained_variance_ - variances), initial=0.0))
     _require(model, "the variances of its coordinates are others", off, 1e-9 * (total / seen.rows))
-    ratio = np.asarray(model.explained_variance_ratio_) * whole - model.explained_variance_
+    ratio = np.asarray(model.explained_variance_ratio_)
+    ratio = ratio * whole - model.explained_variance_ if whole > 0 else ratio  # without variance there are no shares
     _require(model, "the shares of the variance are others", float(np.max(np.abs(ratio), initial=0.0)), 1e-9 * whole)
     return verdict
 

@@ -47,7 +47,7 @@ GrownTree grow_drawn_tree(const TreeTable& x, const TreeTargets& y, const TreeLi
 
 /// The seed of a tree, and how often each row is drawn for it.
 std::uint64_t seed_of_tree(std::uint64_t seed, Index tree) noexcept;
-void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) noexcept;
+void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times);
 
 /// Trees as they are stored: nodes of all trees in the order of a walk that goes left first.
 struct ForestNodes {
