@@ -81,7 +81,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(name):
     np.testing.assert_array_equal(getattr(model, attribute), getattr(whole, attribute))
     for mine, other in zip(answers(model), answers(whole), strict=True):
         np.testing.assert_array_equal(mine, other)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
 
 
 @pytest.mark.parametrize("name", ["logistic", "k-means"])
