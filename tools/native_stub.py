@@ -27,6 +27,11 @@ def compiled() -> str:
     from qed import _native
 
     module = _native.load_level(_native.level)
+    for one in vars(
+        module
+    ).values():  # where a class has been copied, copyreg keeps a list in it, which no binding defines
+        if isinstance(one, type) and "__slotnames__" in vars(one):
+            del one.__slotnames__
     generator = StubGen(module)
     generator.put(module)
     text: str = generator.get()

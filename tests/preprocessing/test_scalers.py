@@ -161,7 +161,7 @@ def test_verify_confirms_and_rejects(name):
         "RobustScaler": "center_",
     }[name]
     setattr(model, attribute, getattr(model, attribute) + 1e-6 * np.abs(X).max(axis=0))
-    with pytest.raises(CertificateError, match="changed, or the data are others"):
+    with pytest.raises(CertificateError, match="changed after the fit, or the data are others"):
         qed.verify(model, GAPS)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -387,11 +387,7 @@ def test_v12_whatever_a_model_holds_the_error_is_one(model, target):
                 qed.verify(changed, X, target)
             except qed.CertificateError:
                 continue
-    for name in (
-        ()
-        if not hasattr(type(model.certificate_), "__dataclass_fields__")
-        else type(model.certificate_).__dataclass_fields__
-    ):
+    for name in [field.name for field in fields(model.certificate_)] if is_dataclass(model.certificate_) else []:
         for value in ODD:
             changed = deepcopy(model)
             carrier = changed if "certificate_" in vars(changed) else changed.best_estimator_
