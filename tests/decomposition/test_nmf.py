@@ -91,10 +91,6 @@ FIXED = {
     "few rows": (np.abs(np.random.default_rng(1).standard_normal((30, 200))), 6),
     "nearly exact": (np.random.default_rng(3).random((300, 8)) @ np.random.default_rng(4).random((8, 60)), 8),
     "sparse": (sp.random(600, 300, 0.05, random_state=0, format="csr"), 10),
-    "many parts": (
-        np.random.default_rng(5).exponential(size=(400, 20)) @ np.random.default_rng(6).exponential(size=(20, 150)),
-        20,
-    ),
 }
 
 
@@ -110,7 +106,7 @@ def test_at_defaults_the_objective_is_no_worse_than_that_of_scikit_learn(name):
     assert qed.verify(ours, table).holds
     certificate = ours.certificate_
     if certificate.outcome == "solved":
-        assert certificate.reached  # the gap is within tol of the null objective
+        assert certificate.gap - certificate.rounding <= 1e-4 * certificate.objective
     else:
         assert ours.n_iter_ == 200
 

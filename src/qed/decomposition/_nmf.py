@@ -206,9 +206,8 @@ class NMF(NonnegativeFactors):
     )
     tol: NonNegative = param(
         1e-4,
-        "When the fit ends. Squared error: where single entries could lower it, all together, by no more than the square of ``tol``"
-        " of what they could at the start, or by no more than ``tol`` of itself if ten steps did not lower it more either. Other"
-        " divergences: where ten steps lower the root of the first one by no more than ``tol`` of it.",
+        "Share of the objective: the fit ends where single entries could lower it by no more, all together, and ten steps did not"
+        " either; other divergences end where ten steps lower the root of the first one by no more.",
     )
     max_iter: PositiveInt = param(
         200, "Most steps; also those that codes of other divergences than squared error take."

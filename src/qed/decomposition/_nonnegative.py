@@ -155,17 +155,15 @@ def squared_slopes(x: Any, W: Array, H: Array, penalty: Penalty, sweeps: int) ->
 def descend(X: Any, W: Array, Ht: Array, penalty: Penalty, rule: tuple[int, float], progress: Progress) -> Factors:
     """Lower the squared error by coordinates of both factors in turn, each from a point ahead of where it stands.
 
-    Ends where single entries could gain no more than ``tol ** 2`` of what they could in the first round: what they gain grows with
-    the square of how far they are from their best places. Also where that is no more than ``tol`` of the objective, and ten rounds
-    did not gain more either.
+    Ends where single entries could gain no more than ``tol`` of the objective, and ten rounds did not gain more either.
     """
     most, tol = rule
     A, null = design(X), float(np.sum(squares(X))) / 2
     none_W, none_H = np.zeros(len(W)), np.zeros(len(Ht))
     ahead, momentum, values = (W, Ht), Momentum(), [np.inf]
-    taken, outcome, first = 0, "max_iter", 0.0
+    taken, outcome = 0, "max_iter"
     try:
-        for taken in range(1, most + 1):
+        for taken in range(1, most + 1):  # noqa: B007  (counted)
             W_next, H_next = (factor.copy() for factor in ahead)
             G, P = _kernels.adjoint(H_next, H_next), A.product(H_next)
             _, gain = _kernels.code_rows(G, P, W_next, none_W, penalty.l1_W, penalty.l2_W, positive=True, sweeps=SWEEPS)
@@ -181,11 +179,8 @@ def descend(X: Any, W: Array, Ht: Array, penalty: Penalty, rule: tuple[int, floa
                 ahead = W_ahead, momentum.beyond(Ht, H_next)
                 W, Ht = W_next, H_next
             values.append(min(values[-1], objective))
-            gain += more
-            first = gain if taken == 1 else first
             enough = tol * max(values[-1], ROUNDING * null)
-            slow = gain <= enough and values[-min(len(values), 1 + ROUNDS)] - values[-1] <= enough
-            if slow or gain <= tol**2 * first:
+            if gain + more <= enough and values[-min(len(values), 1 + ROUNDS)] - values[-1] <= enough:
                 outcome = "solved"
                 break
             if progress.step(values[-1]) is STOP:
