@@ -15,7 +15,9 @@ namespace {
 constexpr Index kRowsOfBlock = 512;     // fewest that go through a tree together, while its nodes are near
 constexpr Index kRowsOfLarge = 16384;   // most: each block fetches all trees again
 constexpr Index kDescents = 16 * kLanes16;  // fewest at a time: few rows go through several trees together
-constexpr Index kAhead = 24;  // rows that are fetched while those before them go down; of wide ones the first columns
+// Tuned on one machine, for tables beyond its caches: rows that are fetched while those before them go down, and of wide
+// rows the first columns. Fewer come too late, more push each other out; small tables pay for fetching what is there.
+constexpr Index kAhead = 24;
 constexpr Index kFetched = 64;
 constexpr std::uint32_t kPassedOver = 0xFFFFFFFFU;
 

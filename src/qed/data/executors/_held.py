@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from qed.data._parts import Part
 
 HELD_BYTES = 3 << 28  # of chunks that a worker keeps between passes; with what a pass needs, it stays below 1.5 GB
-HELD_SHARE = (
-    0.25  # of a worker's limit of memory that they may take: results, and what Dask itself keeps, need room too
-)
-BLOCK_BYTES = (
-    1 << 27
-)  # of a block: computing takes ten times as long as its messages, and what is read again is soon read
+# of a worker's limit of memory that they may take: results, and what Dask itself keeps, need room too
+HELD_SHARE = 0.25
+# of a block: computing takes ten times as long as its messages, and what is read again is soon read
+BLOCK_BYTES = 1 << 27
 BLOCKS_PER_THREAD = 2  # at least, where there are parts enough: one computes while the result of the other is taken
 
 
