@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -101,6 +102,17 @@ def test_predict_prints_writes_and_warns(folder, tmp_path, capsys):
         )
     assert len(json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))) == 344
     assert len((tmp_path / "p.jsonl").read_text(encoding="utf-8").splitlines()) == 344
+
+
+def test_truths_name_the_columns_of_their_probabilities(tmp_path):
+    x = np.linspace(-1, 1, 60)
+    table, model, out = (str(tmp_path / name) for name in ("truths.parquet", "m.qed", "p.parquet"))
+    pyarrow.parquet.write_table(pyarrow.table({"x": x, "good": x + 0.3 * np.sin(40 * x) > 0}), table)
+    assert main(["fit", table, "--target", "good", "--out", model, "--no-report", "-q", "--budget", "1s"]) == 0
+    assert main(["predict", model, table, "--out", out, "-q"]) == 0
+    found = pyarrow.parquet.read_table(out)
+    assert found.column_names == ["row", "prediction", "probability_False", "probability_True"]
+    np.testing.assert_array_equal(found["prediction"], np.asarray(found["probability_True"]) > 0.5)
 
 
 def test_predict_agrees_with_the_library(folder, capsys):

@@ -10,6 +10,7 @@ from qed import study, verify
 from qed.core import InvalidData, InvalidParameter, ModelFileError
 from qed.datasets import load_penguins
 from qed.ensemble._candidates import candidates as offered_by_trees
+from qed.linear_model._candidates import candidates as offered_by_lines
 from qed.metrics import Score
 from qed.model_selection._candidate import Candidate, TableTask, declared_candidates
 from qed.study import _blend, _recipes
@@ -337,6 +338,23 @@ def test_products_of_the_strongest_columns_are_a_candidate():
     assert "interactions" in found.winner.title
     assert found.held_out.scores["R²"].lower > 0.9
     assert found.checked.is_accepted
+
+
+@pytest.mark.parametrize("kind", ["regression", "binary", "multiclass"])
+def test_one_column_has_no_products(kind):
+    for has_products in (False, True):
+        task = TableTask(kind, False, 3, True, is_positive=True, has_products=has_products)
+        offered = {one.preparation for one in offered_by_lines(task)}
+        assert "splines" in offered
+        assert ("interactions" in offered) == has_products
+
+
+def test_a_table_of_one_column_is_offered_none():
+    x = np.random.default_rng(0).normal(size=40)
+    schema = study.fit(pd.DataFrame({"x": x, "y": x**2}), "y", budget=1).schema
+    offered = {one.preparation for one in _recipes.candidates(schema.target, schema.columns)}
+    assert "splines" in offered
+    assert "interactions" not in offered
 
 
 def rare_cases(n=1500, seed=0):

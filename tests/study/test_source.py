@@ -119,6 +119,12 @@ def test_queries_only_read(tmp_path):
     assert not other.exists()
 
 
+def test_addresses_of_database_files_are_explained():
+    for name in ("sqlite:///things.db?table=a", "duckdb:///things.duckdb"):
+        with pytest.raises(InvalidData, match="give the path alone, and the table by --table NAME"):
+            read_table(name)
+
+
 def test_several_tables_need_a_name(tmp_path):
     path = written(tmp_path, "sqlite")
     with sqlite3.connect(path) as connection:

@@ -176,9 +176,11 @@ def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
     shares, target = model.answers(table), model.schema.target
     if options.threshold is not None:
         target = replace(target, threshold=options.threshold)
-    found: Columns = {"prediction": typed_classes(target)[decided(shares, target)]}
+    classes = typed_classes(target)
+    found: Columns = {"prediction": classes[decided(shares, target)]}
     if not options.no_probabilities:
-        found |= {f"probability_{label}": shares[:, at] for at, label in enumerate(model.classes_)}
+        names = classes if target.entries == "truth" else model.classes_
+        found |= {f"probability_{name}": shares[:, at] for at, name in enumerate(names)}
     return found
 
 

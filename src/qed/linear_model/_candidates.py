@@ -43,6 +43,7 @@ def _regressors(task: TableTask) -> list[Candidate]:
         found += [_plain_ridge(alpha) for alpha in (1e-1, 1e-2, 1.0)]
     if splines:
         found.append(Candidate("linear regression with splines", "", _ridge, "splines"))
+    if splines and task.has_products:
         found.append(Candidate("linear regression with splines and interactions", "", _ridge, "interactions"))
     if task.is_positive:
         logs = [
@@ -53,7 +54,7 @@ def _regressors(task: TableTask) -> list[Candidate]:
         found += [
             Candidate(family, "", _ridge_of_logarithm, form)  # type: ignore[arg-type]
             for family, form in logs
-            if form == "linear" or splines
+            if form == "linear" or (splines and (form == "splines" or task.has_products))
         ]
     if task.counts:
         found += [_poisson("Poisson regression", alpha) for alpha in (1e-3, 1e-1)]
@@ -69,10 +70,12 @@ def _classifiers(task: TableTask) -> list[Candidate]:
     kind = "logistic" if task.kind == "binary" else "multinomial"
     first, *others = (_logistic(f"{kind} regression", alpha) for alpha in (1e-2, 1e-3, 1e-1, 1e-4))
     found = [first]
-    if task.has_splines and task.width <= WIDE_TABLE:
+    splines = task.has_splines and task.width <= WIDE_TABLE
+    if splines:
         found += [
             _logistic(f"{kind} regression with splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)
         ]
+    if splines and task.has_products:
         found += [
             _logistic(f"{kind} regression with splines and interactions", alpha, preparation="interactions")
             for alpha in (1e-3, 1e-2)

@@ -44,6 +44,8 @@ class TableTask:
         The share of rows of the rarest class.
     has_identifiers : bool
         Whether whole numbers of a column come back so often that they may be identifiers.
+    has_products : bool
+        Whether two columns are used, which may be multiplied.
     """
 
     kind: str
@@ -54,6 +56,7 @@ class TableTask:
     n_codes: int = 0
     rarest: float = 1.0
     has_identifiers: bool = False
+    has_products: bool = True
 
 
 @dataclass(frozen=True)

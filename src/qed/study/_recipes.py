@@ -45,7 +45,15 @@ def candidates(target: TargetSchema, columns: Sequence[ColumnSchema], y: Any = N
     codes = len(places_of(columns, form="trees")["category"])
     numbers = any(column.repeats and column.kind == "number" for column in columns)
     task = TableTask(
-        target.task, target.counts, width, any(map(_may_be_curved, columns)), target.is_positive, codes, rarest, numbers
+        target.task,
+        target.counts,
+        width,
+        has_splines=any(map(_may_be_curved, columns)),
+        is_positive=target.is_positive,
+        n_codes=codes,
+        rarest=rarest,
+        has_identifiers=numbers,
+        has_products=sum(column.is_used for column in columns) > 1,
     )
     return declared_candidates(task)
 

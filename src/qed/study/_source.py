@@ -211,6 +211,8 @@ def _file(name: str) -> Path:
         mode = path.stat().st_mode
     except OSError as error:
         hint = "" if name.isprintable() else " Its name holds signs that cannot be seen."
+        if name.startswith(("sqlite:", "duckdb:")):
+            hint = " For a database in a file, give the path alone, and the table by --table NAME."
         raise InvalidData(f"{name!r} cannot be read: {error.strerror or error}. Check the path.{hint}") from error
     if stat.S_ISDIR(mode):
         raise InvalidData(
