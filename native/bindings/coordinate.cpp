@@ -69,7 +69,7 @@ nb::tuple gram_of(const QuadraticArrays& quadratic, const KinkArrays& penalty, c
     const Kinks kinks = kinks_of(penalty, q.size);
     Fresh<double> w = copy_of(vector(start, "w", q.size), q.size);
     Fresh<double> gradient({q.size});
-    Descent done{};
+    DescentResult done{};
     run([&] { done = descend_gram(q, kinks, goal_of(goal), w.get(), gradient.get()); });
     return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
 }
@@ -112,7 +112,7 @@ nb::tuple several(const Quadratic& q, const Array& start, Descend&& descend) {
     Fresh<double> w({q.size, given.columns});
     std::copy_n(static_cast<const double*>(given.data), q.size * given.columns, w.get());
     Fresh<double> gradient({q.size, given.columns});
-    Descent done{};
+    DescentResult done{};
     run([&] { done = descend(given.columns, w.get(), gradient.get()); });
     return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
 }
@@ -143,7 +143,7 @@ nb::tuple columns_with(const Columns& columns, const KinkArrays& penalty, const 
     Fresh<double> w = copy_of(vector(start, "w", columns.count), columns.count);
     Fresh<double> r = copy_of(vector(residual, "residual", columns.rows), columns.rows);
     Fresh<double> gradient({columns.count});
-    Descent done{};
+    DescentResult done{};
     run([&] { done = descend_columns(columns, kinks, goal_of(goal), w.get(), r.get(), gradient.get()); });
     return nb::make_tuple(w.give(), r.give(), gradient.give(), done.sweeps, done.gap);
 }

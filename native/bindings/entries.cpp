@@ -86,7 +86,7 @@ Index choices(Index entries, Index degree, bool distinct, Index limit) {
 constexpr Index kHighestDegree = 4096;  // products are walked by recursion
 
 /// Rows that native code may walk: ends rise from zero to the number of entries, and columns are there.
-void require_rows(const SparseRows& x, const Array& starts, const Array& columns, Index entries) {
+void require_rows(const SparseEntries& x, const Array& starts, const Array& columns, Index entries) {
     require(starts.shape(0) >= 1 && static_cast<Index>(columns.shape(0)) == entries && x.columns >= 0,
             "starts, columns and data must describe the same rows");
     require(x.starts[0] == 0 && x.starts[x.rows] == entries, "starts must rise from 0 to the number of entries");
@@ -102,12 +102,12 @@ void sparse_monomials_of(const Array& starts, const Array& columns, const Array&
                          const Array& offsets, std::pair<Index, Index> degrees, bool distinct, bool ones,
                          const Array& out_starts, Writable out_columns, Writable out_data) {
     const Matrix values = matrix(data, "data");
-    const SparseRows x{indices(starts, "starts"),
-                       indices(columns, "columns"),
-                       values.data,
-                       values.kind,
-                       static_cast<Index>(starts.shape(0)) - 1,
-                       width};
+    const SparseEntries x{indices(starts, "starts"),
+                          indices(columns, "columns"),
+                          values.data,
+                          values.kind,
+                          static_cast<Index>(starts.shape(0)) - 1,
+                          width};
     require(values.columns == 1 && (values.rows <= 1 || values.row_stride == 1), "data must be contiguous");
     require_rows(x, starts, columns, values.rows);
     const auto [low, high] = degrees;

@@ -236,11 +236,11 @@ class ColumnDescent {
 };
 
 template <class Residual>
-Descent descend_with(Residual residual, const Kinks& penalty, const Goal& goal, double* w, double* gradient) {
+DescentResult descend_with(Residual residual, const Kinks& penalty, const Goal& goal, double* w, double* gradient) {
     constexpr int kShort = 6;  // sweeps over the coordinates in use, between two over all of them
     ColumnDescent<Residual> descent(residual, penalty, w, gradient);
     const double start = residual.half();
-    Descent result{0, std::numeric_limits<double>::infinity()};
+    DescentResult result{0, std::numeric_limits<double>::infinity()};
     while (result.sweeps < goal.most) {
         double moved = 0.0;
         parallel_for(1, [&](Index) { moved = descent.sweep(true); });
@@ -267,13 +267,13 @@ Descent descend_with(Residual residual, const Kinks& penalty, const Goal& goal, 
 
 }  // namespace
 
-Descent descend_columns(const DenseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
-                        double* residual, double* gradient) {
+DescentResult descend_columns(const DenseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
+                              double* residual, double* gradient) {
     return descend_with(DenseResidual(columns, residual), penalty, goal, w, gradient);
 }
 
-Descent descend_columns(const SparseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
-                        double* residual, double* gradient) {
+DescentResult descend_columns(const SparseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
+                              double* residual, double* gradient) {
     return descend_with(SparseResidual(columns, residual), penalty, goal, w, gradient);
 }
 

@@ -13,8 +13,9 @@ namespace {
 /// Follows the minimum from kinks for which w is it to the kinks that are asked for.
 ///
 /// At the share τ that is left, from one to zero, a coordinate that is not zero obeys -gradient = slope + τ extra, and
-/// the others lie between low + τ below and high + τ above; at one this holds by the choice of these numbers. In between
-/// everything is linear in τ until a coordinate becomes zero, or one that was zero meets an end of its interval.
+/// the others lie between low + τ below and high + τ above; at one this holds by the choice of these numbers. In
+/// between everything is linear in τ until a coordinate becomes zero, or one that was zero meets an end of its
+/// interval.
 class Walk {
   public:
     Walk(const Quadratic& quadratic, const Kinks& penalty, double* w, double* gradient, FaceFactor& factor)
@@ -171,12 +172,12 @@ class Walk {
 };
 
 /// Strides, or a walk where they lose their way, or sweeps where that is lost too.
-Descent descend_faces(GramTask& task) {
+DescentResult descend_faces(GramTask& task) {
     constexpr int kWalks = 3;  // the second one takes up what the first has rounded
     const Index size = task.quadratic.size;
     const Goal& goal = task.goal;
     const Numbers start(task.w, task.w + size);
-    Descent result = stride_faces(task);
+    DescentResult result = stride_faces(task);
     for (int walks = 0; walks < kWalks && result.gap > goal.target; ++walks) {
         Walk walk(task.quadratic, task.penalty, task.w, task.gradient, *task.factor);
         result.gap = walk.gap();
@@ -199,7 +200,7 @@ Descent descend_faces(GramTask& task) {
         *task.factor = FaceFactor{};
     }
     const Goal further{goal.target, goal.most - result.sweeps};
-    const Descent rest = descend_gram(task.quadratic, task.penalty, further, task.w, task.gradient);
+    const DescentResult rest = descend_gram(task.quadratic, task.penalty, further, task.w, task.gradient);
     return {result.sweeps + rest.sweeps, rest.gap};
 }
 

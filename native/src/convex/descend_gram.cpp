@@ -144,9 +144,9 @@ class GramDescent {
 };
 
 /// Descends on the whole of a quadratic.
-Descent descend_whole(GramDescent& descent, double constant, const Goal& goal) {
+DescentResult descend_whole(GramDescent& descent, double constant, const Goal& goal) {
     Pace pace;
-    Descent result{0, descent.gap()};
+    DescentResult result{0, descent.gap()};
     int idle = 0;
     while (result.gap > goal.target && result.sweeps < goal.most) {
         double moved = 0.0;
@@ -256,16 +256,17 @@ void gradient_of(const Quadratic& quadratic, const double* w, double* gradient) 
     }
 }
 
-Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient) {
+DescentResult descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w,
+                           double* gradient) {
     constexpr Index kSmall = 64;
     GramDescent descent(quadratic, penalty, w, gradient);
-    Descent result{0, descent.gap()};
+    DescentResult result{0, descent.gap()};
     double target = 0.5 * goal.target;
     while (result.gap > goal.target && result.sweeps < goal.most) {
         const Part part(quadratic, penalty, descent.half(), w, gradient);
         const Goal inner{target, goal.most - result.sweeps};
         if (quadratic.size <= kSmall || 5 * part.size() > 3 * quadratic.size) {
-            const Descent done = descend_whole(descent, quadratic.constant, {goal.target, inner.most});
+            const DescentResult done = descend_whole(descent, quadratic.constant, {goal.target, inner.most});
             return {result.sweeps + done.sweeps, done.gap};
         }
         const double before = result.gap;

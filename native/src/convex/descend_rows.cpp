@@ -160,10 +160,10 @@ class RowDescent {
 };
 
 template <class Penalty>
-Descent descend_several(const Quadratic& quadratic, Index targets, const Penalty& penalty, const Goal& goal, double* w,
-                        double* gradient) {
+DescentResult descend_several(const Quadratic& quadratic, Index targets, const Penalty& penalty, const Goal& goal,
+                              double* w, double* gradient) {
     RowDescent<Penalty> descent(quadratic, targets, penalty, w, gradient);
-    Descent result{0, descent.gap()};
+    DescentResult result{0, descent.gap()};
     while (result.gap > goal.target && result.sweeps < goal.most) {
         double moved = 0.0;
         parallel_for(1, [&](Index) { moved = descent.sweep(); });
@@ -178,13 +178,13 @@ Descent descend_several(const Quadratic& quadratic, Index targets, const Penalty
 
 }  // namespace
 
-Descent descend_targets(const Quadratic& quadratic, Index targets, const Kinks& penalty, const Goal& goal, double* w,
-                        double* gradient) {
+DescentResult descend_targets(const Quadratic& quadratic, Index targets, const Kinks& penalty, const Goal& goal,
+                              double* w, double* gradient) {
     return descend_several(quadratic, targets, Separate{penalty}, goal, w, gradient);
 }
 
-Descent descend_rows(const Quadratic& quadratic, Index targets, const RowLengths& penalty, const Goal& goal, double* w,
-                     double* gradient) {
+DescentResult descend_rows(const Quadratic& quadratic, Index targets, const RowLengths& penalty, const Goal& goal,
+                           double* w, double* gradient) {
     return descend_several(quadratic, targets, Together{penalty}, goal, w, gradient);
 }
 

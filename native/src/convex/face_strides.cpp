@@ -11,10 +11,10 @@
 namespace qed {
 namespace {
 
-constexpr Index kStrides = 24;  // for one descent, at most
-constexpr Index kPatience = 4;  // strides without fewer changes than ever before: lost
-constexpr Index kMany = 4;      // times as many changes as the fewest so far, and then some: lost as well
-constexpr int kParts = 4;       // of a way that was lost when it was tried at once
+constexpr Index kStrides = 24;   // for one descent, at most
+constexpr Index kPatience = 4;   // strides without fewer changes than ever before: lost
+constexpr Index kMany = 4;       // times as many changes as the fewest so far, and then some: lost as well
+constexpr int kParts = 4;        // of a way that was lost when it was tried at once
 constexpr double kEdge = 1e-10;  // a pull must outgrow its kink by more than this share to count
 /// Coordinates that may join at once: so many, or this share of the face if that is more. From far away most of those
 /// that want to join would have to leave again.
@@ -153,12 +153,12 @@ class Strides {
 };
 
 /// Strides until the face is right, or the way is lost: then the gap stays above the goal.
-Descent stride(GramTask& task) {
+DescentResult stride(GramTask& task) {
     const Goal& goal = task.goal;
     Strides strides(task);
     Index fewest = task.quadratic.size + 1;
     Index since = 0;
-    Descent result{0, strides.gap()};
+    DescentResult result{0, strides.gap()};
     bool is_under_way = result.gap > goal.target && strides.is_sure();
     while (is_under_way && result.sweeps < std::min(kStrides, goal.most)) {
         parallel_for(1, [&](Index) {
@@ -192,9 +192,9 @@ double strength_before(const GramTask& task) {
 }
 
 /// The same in several parts, with kinks in between.
-Descent stride_in_parts(const GramTask& task, double ratio) {
+DescentResult stride_in_parts(const GramTask& task, double ratio) {
     const Index size = task.quadratic.size;
-    Descent result{0, 0.0};
+    DescentResult result{0, 0.0};
     for (int part = kParts - 1; part >= 0 && result.gap <= task.goal.target; --part) {
         const double times = std::pow(ratio, static_cast<double>(part) / kParts);
         Numbers low(task.penalty.low, task.penalty.low + size);
@@ -206,7 +206,7 @@ Descent stride_in_parts(const GramTask& task, double ratio) {
         GramTask between = task;
         between.penalty = {low.data(), high.data(), task.penalty.ridge};
         between.knows_gradient = part < kParts - 1;
-        const Descent done = stride(between);
+        const DescentResult done = stride(between);
         result = {result.sweeps + done.sweeps, done.gap};
     }
     return result;
@@ -214,14 +214,14 @@ Descent stride_in_parts(const GramTask& task, double ratio) {
 
 }  // namespace
 
-Descent stride_faces(GramTask& task) {
+DescentResult stride_faces(GramTask& task) {
     const Numbers start(task.w, task.w + task.quadratic.size);
     const double target = task.goal.target;
     const double ratio = task.knows_gradient ? strength_before(task) : 1.0;
-    Descent result = stride(task);
+    DescentResult result = stride(task);
     if (!(result.gap <= target) && ratio > 1.0) {
         std::copy(start.begin(), start.end(), task.w);
-        const Descent parts = stride_in_parts(task, ratio);
+        const DescentResult parts = stride_in_parts(task, ratio);
         result = {result.sweeps + parts.sweeps, parts.gap};
     }
     if (result.gap <= target) {

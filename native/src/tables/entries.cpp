@@ -416,7 +416,7 @@ struct RowProducts {
 
 }  // namespace
 
-void sparse_monomials(const SparseRows& x, const Products& how, const Index* out_starts, std::int32_t* out_indices,
+void sparse_monomials(const SparseEntries& x, const Products& how, const Index* out_starts, std::int32_t* out_indices,
                       void* out_data) {
     const Effort effort(4.0 * static_cast<double>(out_starts[x.rows]));
     constexpr Index kRowsAtOnce = 256;

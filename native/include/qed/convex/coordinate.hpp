@@ -35,16 +35,17 @@ struct Goal {
     Index most;
 };
 
-struct Descent {
+struct DescentResult {
     Index sweeps;
     double gap;
 };
 
 /// Minimises quadratic plus penalty from w on. `gradient` receives Qw - q (without the ridge).
-Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient);
+DescentResult descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w,
+                           double* gradient);
 
-/// Several such problems, in threads, for w that are near. Without a ridge they are solved from face to face, with a factor
-/// that belongs to one of them and is kept until the next strength; with one they are swept.
+/// Several such problems, in threads, for w that are near. Without a ridge they are solved from face to face, with a
+/// factor that belongs to one of them and is kept until the next strength; with one they are swept.
 class FaceFactor;
 struct GramTask {
     Quadratic quadratic;
@@ -54,21 +55,21 @@ struct GramTask {
     double* gradient;
     bool knows_gradient;  ///< whether `gradient` is there at the start already, for all coordinates
     FaceFactor* factor;
-    Descent done;
+    DescentResult done;
 };
 void descend_grams(GramTask* tasks, Index count);
 
 /// The same for w of size × targets, each coordinate penalised by itself (the same kinks for all targets of a row).
-Descent descend_targets(const Quadratic& quadratic, Index targets, const Kinks& penalty, const Goal& goal, double* w,
-                        double* gradient);
+DescentResult descend_targets(const Quadratic& quadratic, Index targets, const Kinks& penalty, const Goal& goal,
+                              double* w, double* gradient);
 
 /// The same with the penalty Σ strength |w_j| of the rows' lengths, plus the ridge.
 struct RowLengths {
     const double* strength;
     double ridge;
 };
-Descent descend_rows(const Quadratic& quadratic, Index targets, const RowLengths& penalty, const Goal& goal, double* w,
-                     double* gradient);
+DescentResult descend_rows(const Quadratic& quadratic, Index targets, const RowLengths& penalty, const Goal& goal,
+                           double* w, double* gradient);
 
 /// Columns of a least-squares problem, centred and scaled by the roots of the weights; `count` columns of `rows`.
 struct DenseColumns {
@@ -88,9 +89,9 @@ struct SparseColumns {
 };
 
 /// Minimises ½ |residual + A (w - w at the start)|² plus penalty; `residual` follows, `gradient` is Aᵀ residual.
-Descent descend_columns(const DenseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
-                        double* residual, double* gradient);
-Descent descend_columns(const SparseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
-                        double* residual, double* gradient);
+DescentResult descend_columns(const DenseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
+                              double* residual, double* gradient);
+DescentResult descend_columns(const SparseColumns& columns, const Kinks& penalty, const Goal& goal, double* w,
+                              double* residual, double* gradient);
 
 }  // namespace qed

@@ -11,8 +11,8 @@
 
 namespace qed {
 
-/// Minimises quadratic plus penalty from w on; `sweeps` counts strides. The gap is infinite, and w as it was, where strides
-/// did not end at a minimum.
-Descent stride_faces(GramTask& task);
+/// Minimises quadratic plus penalty from w on; `sweeps` counts strides. The gap is infinite, and w as it was, where
+/// strides did not end at a minimum.
+DescentResult stride_faces(GramTask& task);
 
 }  // namespace qed

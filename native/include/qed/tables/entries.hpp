@@ -56,7 +56,7 @@ struct Run {
 void monomials(const Matrix& x, const Run* runs, Index count, Index first, void* out, Index out_columns);
 
 /// Compressed rows, and where the products of each row go: as many places as it has products.
-struct SparseRows {
+struct SparseEntries {
     const Index* starts;
     const Index* indices;
     const void* data;
@@ -76,7 +76,7 @@ struct Products {
     bool distinct;
     bool ones;
 };
-void sparse_monomials(const SparseRows& x, const Products& how, const Index* out_starts, std::int32_t* out_indices,
+void sparse_monomials(const SparseEntries& x, const Products& how, const Index* out_starts, std::int32_t* out_indices,
                       void* out_data);
 
 /// Numbers equal words of `width` bytes in the order of their first appearance. codes is (n,), firsts has room for n.
