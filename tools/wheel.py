@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
-LIMIT = 4_000_000  # bytes; the wheel promises to stay small
+LIMIT = 9_300_000  # bytes: no more than the wheel of scikit-learn; six million are the native code of three instruction levels
 NATIVE = "qed/_native/"
 LEVELS = ({"_cpu", "_v2", "_v3", "_v4"}, {"_cpu", "_portable"})  # one of these is complete
 
