@@ -67,8 +67,8 @@ class ClustersCertificate(GapCertificate):
 
     @property
     def reached(self) -> bool:
-        """Whether the centres came to rest."""
-        return self.outcome == "solved"
+        """Whether the fit ended by itself, and moving the centres to the means of their rows lowers the inertia by no more than tol."""
+        return self.outcome == "solved" and self.drift**2 <= self.tol * self.null_objective + self.rounding
 
     @property
     def statement(self) -> str:

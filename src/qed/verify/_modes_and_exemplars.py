@@ -162,6 +162,10 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
         or len(certificate.trace)
     ):
         refuse(model, "it states a drift, steps or a total that no fit has")
+    if not {"solved": model.n_iter_ < model.max_iter, "max_iter": model.n_iter_ == model.max_iter}.get(
+        certificate.outcome, model.n_iter_ <= model.max_iter
+    ):
+        refuse(model, f"it says {certificate.outcome!r} after {model.n_iter_} of {model.max_iter} rounds")
     prices = np.asarray(model.prices_, np.float64)
     if prices.shape != (n,):
         refuse(model, "its prices are not those of these rows")
