@@ -154,7 +154,7 @@ def _require_nearest(model: Any, rows: Array, query: Array, stated: Array, found
     left[found] = False
     if left.any():
         nearest = np.flatnonzero(left)[np.argmin(true[left])]
-        if true[nearest] + slack[nearest] < stated[-1]:
+        if not true[nearest] + slack[nearest] >= stated[-1]:
             refuse(model, f"row {nearest} is nearer than a neighbour that it names")
         twins = left & np.all(rows == rows[found[-1]], axis=1)
         if twins[: found[-1]].any():

@@ -1,0 +1,45 @@
+"""Comparisons of the checker are written so that a number that is none fails them: what is allowed is said, under ``not``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import qed
+
+CHECKER = Path(qed.__file__).parent / "verify"
+ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+# What comparisons of measured numbers mention; counts, places and options are whole numbers, or were compared before.
+MEASURED = re.compile(r"\b(near|slack|tolerance|RELATIVE_TOLERANCE|RELATIVE|rounding|per_row)\b|\de-\d")
+# A label with the most votes but for rounding; a leaf that was drawn again; a sign that is asked only of what is not nothing.
+OPEN = {
+    "votes.get(stored[row], 0) >= max(votes.values()) - slack",
+    "lightest >= rows.limits.leaf_weight * (1 + RELATIVE)",
+    "abs(product) > 1e-09 * spread",
+}
+
+
+def refuses(node: ast.AST) -> bool:
+    called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    name = getattr(node.value.func, "id", "") if called else ""
+    return isinstance(node, ast.Raise) or name.startswith("refuse")
+
+
+def bare(node: ast.AST, *, negated: bool = False) -> list[str]:
+    """List ordered comparisons of a condition that nothing negates."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
+        return bare(node.operand, negated=not negated)
+    own = isinstance(node, ast.Compare) and any(isinstance(one, ORDERED) for one in node.ops) and not negated
+    found = [ast.unparse(node)] if own else []
+    return found + [one for child in ast.iter_child_nodes(node) for one in bare(child, negated=negated)]
+
+
+@pytest.mark.parametrize("file", sorted(CHECKER.rglob("*.py")), ids=lambda file: file.relative_to(CHECKER).as_posix())
+def test_what_is_allowed_is_said_and_all_else_refused(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    conditions = [node.test for node in ast.walk(tree) if isinstance(node, ast.If) and any(map(refuses, node.body))]
+    found = [one for test in conditions for one in bare(test) if MEASURED.search(one)]
+    assert [one for one in found if one not in OPEN] == []
