@@ -30,5 +30,5 @@ def test_another_interval_is_rejected(model, y, end):
     for moved in (-1e-3, 1e-3):
         model.certificate_ = replace(stated, **{end: max(getattr(stated, end) + moved, 0.0)})
         if model.certificate_ != stated:
-            with pytest.raises(qed.CertificateError, match="interval|no fit produces|error"):
+            with pytest.raises(qed.CertificateError, match=r"interval|no fit produces|error"):
                 qed.verify(model, X, y)

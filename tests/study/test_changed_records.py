@@ -1,4 +1,4 @@
-"""What stands beside the pipeline in a model file, changed: whenever new rows are answered otherwise, ``verify`` rejects the model."""
+"""What stands beside the pipeline in a model file, changed: where new rows are answered otherwise, ``verify`` rejects it."""
 
 from __future__ import annotations
 
@@ -55,20 +55,31 @@ MAKERS = {
 }
 
 
-def others(value):
+def others(value):  # noqa: PLR0911  one line for each kind of value
     """Values that may stand in a field instead."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, str):
         forms = ["", "day first", "month first", "decimal comma", "decimal point", "%"]
-        return [*forms, *study._schema.KINDS, *study._schema.TASKS, "word", "truth", "number", "whole", "other", value + "x"]
+        return [
+            *forms,
+            *study._schema.KINDS,
+            *study._schema.TASKS,
+            "word",
+            "truth",
+            "number",
+            "whole",
+            "other",
+            value + "x",
+        ]
     if isinstance(value, int):
         return [value + 1, max(value - 1, 0), 0]
     if isinstance(value, float):
         return [math.nan, 0.0, 0.5, 0.9, value + 1, value - 1, 2 * value, -5.0, 5.0]
     if isinstance(value, np.ndarray) and value.dtype == object:
         words = value.tolist()
-        return [words_array(one) for one in (words[::-1], words[1:] + words[:1], [*words[:-1], "yew"], [*words, "yew"], words[:-1], [])]
+        turned = (words[::-1], words[1:] + words[:1])
+        return [words_array(one) for one in (*turned, [*words[:-1], "yew"], [*words, "yew"], words[:-1], [])]
     if isinstance(value, np.ndarray):
         return [value * 0.5, value + 1.0, value[:-1], np.zeros(0), np.sort(-value)]
     if isinstance(value, tuple):
@@ -89,8 +100,11 @@ def changed(schema, where=""):
             for at, one in enumerate(value):
                 if is_dataclass(one):
                     for inner, make in changed(one, f"{place}[{at}]."):
-                        yield inner, lambda make=make, name=field.name, at=at, value=value: replace(
-                            schema, **{name: (*value[:at], make(), *value[at + 1 :])}
+                        yield (
+                            inner,
+                            lambda make=make, name=field.name, at=at, value=value: replace(
+                                schema, **{name: (*value[:at], make(), *value[at + 1 :])}
+                            ),
                         )
 
 
@@ -115,7 +129,8 @@ def test_whatever_changes_answers_is_rejected(kind):
         try:
             other = type(model)(model.pipeline, make())
             other.schema.check()
-            for one in (*other.schema.columns, getattr(other.schema, "target", None) or other.schema.output, other.schema.fit_record):
+            given = getattr(other.schema, "target", None) or other.schema.output
+            for one in (*other.schema.columns, given, other.schema.fit_record):
                 one.check()
             other.schema.require_fit(model.pipeline, "m.qed")
         except QedError:

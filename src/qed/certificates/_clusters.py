@@ -67,7 +67,7 @@ class ClustersCertificate(GapCertificate):
 
     @property
     def reached(self) -> bool:
-        """Whether the fit ended by itself, and moving the centres to the means of their rows lowers the inertia by no more than tol."""
+        """Whether the fit ended by itself, and the means of the rows as centres lower the inertia by no more than tol."""
         return self.outcome == "solved" and self.drift**2 <= self.tol * self.null_objective + self.rounding
 
     @property

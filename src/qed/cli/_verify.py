@@ -41,7 +41,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     target = getattr(model.schema, "target", None)
     if target is not None and target.task == "binary" and target.threshold != 0.5:
         screen.say(
-            f"  {str(target.labels[1])!r} is predicted from a probability of {target.threshold:.4g} on: a choice (--cost), and no claim.",
+            f"  {str(target.labels[1])!r} is predicted from a probability of {target.threshold:.4g} on: a choice (--cost), and no"
+            " claim.",
             "dim",
         )
     screen.answer(

@@ -416,7 +416,9 @@ class _Search:
             notes.append(f"The method was chosen on {len(self.sample):,} rows, drawn at random.")
         if n < data.n_rows:
             notes.append(f"Anomalies were looked for among {n:,} rows, drawn at random. For the others: qed predict.")
-        output = output_of("anomalies", best.title, scores=stored_scores(found.own), rate=self.rate, threshold=found.threshold)
+        output = output_of(
+            "anomalies", best.title, scores=stored_scores(found.own), rate=self.rate, threshold=found.threshold
+        )
         checked = check(data, pipeline, rows, of_trees=best.name == "forest")
         told = {"ROC area against artificial rows": best.area}
         model = finished_model(data, pipeline, output, rows=rows, scores=told, notes=notes)

@@ -194,7 +194,6 @@ class TableModel(TablePipeline):
         fitted = shuffled(X, y, fit_record.seed)[: fit_record.rows_fitted]
         return X[fitted], y[fitted]
 
-
     def _require_output(self, table: RawTable) -> None:
         """Refuse columns and a target that are not what these rows show."""
         columns, target = self.schema.columns, self.schema.target

@@ -135,7 +135,7 @@ class UnsupervisedModel(TablePipeline):
             raise CertificateError("The clusters are not numbered by their sizes: their names were changed.")
 
     def _require_scores(self, X: Array) -> None:
-        """Score the rows again, each by a model that has not seen it; refuse other scores, and a threshold that they do not give."""
+        """Score the rows again, each by a model that has not seen it; refuse other scores, and another threshold."""
         output = self.schema.output
         with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
             warnings.simplefilter("ignore")

@@ -134,7 +134,10 @@ def require_orientation(model: Any, points: Array, *, turned: bool) -> None:
     products = scaled.T @ scaled / len(scaled)
     spread = np.diag(products)
     outside = products - np.diag(spread)
-    if not np.abs(scaled.mean(axis=0)).max() <= tolerance or not np.abs(outside).max(initial=0.0) <= tolerance * spread.max():
+    if (
+        not np.abs(scaled.mean(axis=0)).max() <= tolerance
+        or not np.abs(outside).max(initial=0.0) <= tolerance * spread.max()
+    ):
         refuse(model, "its points are not about their mean, along their principal axes")
     if not np.all(np.diff(spread) <= tolerance * spread.max()):
         refuse(model, "its axes are not in order")

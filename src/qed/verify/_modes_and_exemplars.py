@@ -160,10 +160,7 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
         or len(certificate.trace)
     ):
         refuse(model, "it states a drift, steps or a total that no fit has")
-    if not {"solved": model.n_iter_ < model.max_iter, "max_iter": model.n_iter_ == model.max_iter}.get(
-        certificate.outcome, model.n_iter_ <= model.max_iter
-    ):
-        refuse(model, f"it says {certificate.outcome!r} after {model.n_iter_} of {model.max_iter} rounds")
+    _require_rounds(model, certificate)
     prices = np.asarray(model.prices_, np.float64)
     if prices.shape != (n,):
         refuse(model, "its prices are not those of these rows")
@@ -176,6 +173,14 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
     if not certificate.bound <= bound + near:
         refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
     return Verdict(certificate.statement, cost, max(cost - bound, 0.0), near, certificate.gap)
+
+
+def _require_rounds(model: Any, certificate: ClustersCertificate) -> None:
+    """Refuse an end that does not fit the rounds that were made: messages settle before the last one that is allowed."""
+    made, most = model.n_iter_, model.max_iter
+    fits = {"solved": made < most, "max_iter": made == most}.get(certificate.outcome, made <= most)
+    if not fits:
+        refuse(model, f"it says {certificate.outcome!r} after {made} of {most} rounds")
 
 
 # -- BIRCH -----------------------------------------------------------------------------------------------------
