@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 def on_sources(add: Callable[..., None]) -> None:
     L, P, D, E = linear_model, preprocessing, decomposition, ensemble
-    for kind in (L.LinearRegression, L.Ridge, L.RidgeCV, L.BayesianRidge, L.LogisticRegression, L.PoissonRegressor):
+    for kind in (L.LinearRegression, L.Ridge, L.BayesianRidge, L.LogisticRegression, L.PoissonRegressor):
         add(kind, layout="source", weight="counts")
+    add(L.RidgeCV, layout="source")
     for kind in (L.Lasso, L.ElasticNet):
         add(lambda kind=kind: kind(0.1), layout="source")
     add(L.LogisticRegression, layout="source", target="three")
