@@ -6,6 +6,7 @@ answers are kept stands in the schema, and follows from the same rows: it is des
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from qed.study._raw import RawColumn, RawTable
     from qed.study._schema import ColumnSchema, TargetSchema
 
-OF_COLUMNS = ("kind", "words", "form", "low", "high", "middle")
+OF_COLUMNS = ("kind", "words", "form")
+OF_NOTICES = (
+    "low",
+    "high",
+    "middle",
+)  # no answer depends on them, and files of earlier versions lack them: NaN says nothing
 OF_TARGETS = ("task", "labels", "counts", "form", "low", "high", "entries")
 
 
@@ -40,7 +46,8 @@ def require_columns(columns: Sequence[ColumnSchema], rows: RawTable, target: Raw
             again = describe(rows.column(column.name), {column.name: column.kind}, target)
         except QedError as error:
             raise CertificateError(f"Column {column.name!r} is no {column.kind}: {error}") from error
-        _require_same(column, again, OF_COLUMNS, f"column {column.name!r}")
+        stated = tuple(name for name in OF_NOTICES if not math.isnan(getattr(column, name)))
+        _require_same(column, again, (*OF_COLUMNS, *stated), f"column {column.name!r}")
 
 
 def require_target(target: TargetSchema, column: RawColumn) -> None:
@@ -62,6 +69,6 @@ def _require_same(stored: Any, found: Any, names: Sequence[str], of: str) -> Non
             words = f"{here!r:.60}, and it is {there!r:.60}"
         if not same:
             raise CertificateError(
-                f"The model says of {of} another {name} than these rows give ({words}). It was changed after the fit, or"
-                " the rows are others. Fit again, or restore the model file from a copy."
+                f"The model says of {of} another {name} than these rows give ({words}). It was changed after the fit,"
+                " written by an earlier version, or the rows are others. Fit again, or restore the model file from a copy."
             )
