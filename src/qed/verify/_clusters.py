@@ -106,7 +106,7 @@ def _require_labels(
         away = _distances(x, centres)
         size = np.sqrt(away.max(axis=1)) + reach
         over = away[np.arange(len(x)), some] - away.min(axis=1) if tree is None else tree.excess(x, some)
-        wrong = wrong or bool(np.any(over > 1e-12 * len(seen.mean) * size * size))
+        wrong = wrong or not np.all(over <= 1e-12 * len(seen.mean) * size * size)
     if wrong or done != len(labels):
         raise CertificateError(
             f"The labels of this {type(model).__name__} do not name the nearest centres. The model was changed. Fit again."

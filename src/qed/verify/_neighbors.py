@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.verify._declared import declares
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, Rows, read
 from qed.verify._same_data import require_same_data, summarize_columns
@@ -38,7 +39,7 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     model = copy(model)
     vars(model).pop("feature_names_in_", None)  # compared before; questions come without names
     queries = _points(model.rows_)
-    test = _density if "bandwidth_" in model.__dict__ else _neighbours
+    test = _density if declares(model, "bandwidth_") else _neighbours
     off = test(model, model.rows_, queries, certificate.rounding)
     claimed = certificate.rounding
     return Verdict(certificate.statement, float(len(queries)), off, claimed, claimed, "points asked")
@@ -196,7 +197,7 @@ def _require_answers(model: Any, method: str, answers: Array, told: Array, ids: 
     if labels is None:
         y = np.asarray(model.targets_, EXTENDED)[ids]
         size = np.einsum("ij...,ij->i...", np.abs(y), v)
-        wrong = np.abs(np.einsum("ij...,ij->i...", y, v) - answers) > near * size
+        wrong = ~(np.abs(np.einsum("ij...,ij->i...", y, v) - answers) <= near * size)
     else:
         wrong = _wrong_votes(model, method, answers, v, ids, labels, near)
     if wrong.any():
@@ -206,9 +207,10 @@ def _require_answers(model: Any, method: str, answers: Array, told: Array, ids: 
 def _wrong_votes(model: Any, method: str, answers: Array, v: Array, ids: Array, labels: Any, near: float) -> Array:
     shares = np.stack([np.sum(v * (model.targets_[ids] == c), axis=1) for c in range(len(labels))], axis=1)
     if method == "predict_proba":
-        return np.asarray(np.abs(shares - answers) > near)
+        return np.asarray(~(np.abs(shares - answers) <= near))
     chosen = answers[:, None] == labels
-    return np.asarray(~chosen.any(axis=1) | (chosen & (shares < shares.max(axis=1, keepdims=True) - near)).any(axis=1))
+    best = shares >= shares.max(axis=1, keepdims=True) - near
+    return np.asarray(~(chosen & best).any(axis=1))
 
 
 def _density(model: Any, rows: Array, queries: Array, rounding: float) -> float:
