@@ -14,7 +14,7 @@ def on_sources(add: Callable[..., None]) -> None:
     L, P, D, E = linear_model, preprocessing, decomposition, ensemble
     for kind in (L.LinearRegression, L.Ridge, L.BayesianRidge, L.LogisticRegression, L.PoissonRegressor):
         add(kind, layout="source", weight="counts")
-    add(L.RidgeCV, layout="source")
+    add(lambda: L.RidgeCV(cv=3), layout="source")
     for kind in (L.Lasso, L.ElasticNet):
         add(lambda kind=kind: kind(0.1), layout="source")
     add(L.LogisticRegression, layout="source", target="three")
