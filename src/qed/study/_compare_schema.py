@@ -33,7 +33,7 @@ OF_TARGETS = ("task", "labels", "counts", "form", "low", "high", "entries")
 
 def read_as_then(raw: RawTable, columns: Sequence[ColumnSchema], target: TargetSchema | None = None) -> RawTable:
     """Read every column in the format in which the fit read it."""
-    forms = {one.name: one.form for one in (*columns, *(() if target is None else (target,)))}
+    forms = {one.name: one.form for one in columns} | ({} if target is None else {target.name: target.form})
     return replace(raw, columns=tuple(one.read_as(forms.get(one.name, "")) for one in raw.columns))
 
 
