@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qed
+from qed.neighbors import KernelDensity, KNeighborsClassifier, NearestNeighbors
 
 CHECKER = Path(qed.__file__).parent / "verify"
 ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
@@ -69,3 +72,13 @@ def test_what_is_allowed_is_said_and_all_else_refused(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
     found = [one for test in judged(tree) for one in bare(test) if MEASURED.search(one)]
     assert [one for one in found if one not in OPEN] == []
+
+
+@pytest.mark.parametrize("model", [NearestNeighbors(), KNeighborsClassifier(weights="distance"), KernelDensity()])
+def test_a_rounding_that_no_sum_has_is_not_believed(model):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model.fit(X, X[:, 0] > 0)
+    assert qed.verify(model, X, X[:, 0] > 0 if hasattr(model, "classes_") else None).holds
+    model.certificate_ = replace(model.certificate_, rounding=1e-6)
+    with pytest.raises(qed.CertificateError, match="rounding"):
+        qed.verify(model, X, X[:, 0] > 0 if hasattr(model, "classes_") else None)

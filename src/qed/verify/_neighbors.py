@@ -14,7 +14,7 @@ import numpy as np
 
 from qed.verify._declared import declares
 from qed.verify._refusals import refuse
-from qed.verify._rows import EXTENDED, Rows, read
+from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
+ROUNDINGS = 128  # of a sum for each of its terms: angles and powers take several operations
 QUERIES = 24
 BLOCK = 4096
 DISTANCES = 100_000_000  # differences of entries that are taken to follow answers about many rows
@@ -36,6 +37,7 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     if y is not None and np.ndim(y) == 1 and np.ndim(vars(model).get("targets_", ())) == 2:
         refuse(model, "it keeps a table of targets, and these are one number a row")
     _require_metric(model)
+    _require_rounding(model, certificate)
     model = copy(model)
     vars(model).pop("feature_names_in_", None)  # compared before; questions come without names
     queries = _points(model.rows_)
@@ -43,6 +45,15 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     off = test(model, model.rows_, queries, certificate.rounding)
     claimed = certificate.rounding
     return Verdict(certificate.statement, float(len(queries)), off, claimed, claimed, "points asked")
+
+
+def _require_rounding(model: Any, certificate: SearchCertificate) -> None:
+    """Refuse a stated rounding that sums over columns, of powers, and over rows do not have."""
+    rows, power = model.rows_, float(model.effective_metric_params_.get("p", 1.0))
+    times = max(power, 1 / power) if 0 < power < np.inf else 1.0
+    most = ROUNDINGS * (rows.shape[1] * times + 64 + len(rows) / 512) * DOUBLE
+    if not certificate.rounding <= most:
+        refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and distances round by {most:.3g} at most")
 
 
 def _require_metric(model: Any) -> None:
