@@ -29,6 +29,13 @@ def test_centres_that_are_not_at_rest_have_not_reached_whatever_the_outcome_says
         qed.verify(model, X)
 
 
+def test_a_rounding_that_no_sum_has_is_not_believed():
+    model = KMeans(5, n_init=1, random_state=0).fit(X)
+    model.certificate_ = replace(model.certificate_, rounding=1.0)
+    with pytest.raises(qed.CertificateError, match="rounding"):
+        qed.verify(model, X)
+
+
 def test_centres_at_rest_have_reached():
     certificate = KMeans(5, n_init=1, random_state=0).fit(X).certificate_
     assert certificate.reached

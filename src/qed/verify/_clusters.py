@@ -53,6 +53,7 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
     _require_labels(model, X, sample_weight, centres, seen, tree)
     bound, rounding_error = _least(rows, seen, len(centres))
     _require(model, "no such bound on the inertia is known", certificate.bound - bound, rounding_error)
+    _require(model, "it states more rounding than sums have", certificate.rounding, 16 * (near + rounding_error))
     steps = certificate.trace
     rising = float(np.max(np.diff(steps), initial=0.0)) if len(steps) else 0.0
     _require(model, "its inertia increased between iterations", rising, near)
