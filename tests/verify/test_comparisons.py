@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import qed
+from qed.linear_model import LogisticRegression
 from qed.neighbors import KernelDensity, KNeighborsClassifier, NearestNeighbors
 
 CHECKER = Path(qed.__file__).parent / "verify"
@@ -82,3 +84,19 @@ def test_a_rounding_that_no_sum_has_is_not_believed(model):
     model.certificate_ = replace(model.certificate_, rounding=1e-6)
     with pytest.raises(qed.CertificateError, match="rounding"):
         qed.verify(model, X, X[:, 0] > 0 if hasattr(model, "classes_") else None)
+
+
+@pytest.mark.parametrize("field", ["reached", "objective"])
+def test_a_rounding_as_large_as_the_gap_proves_nothing(field):
+    X = np.random.default_rng(0).normal(size=(60, 8))
+    y = X[:, 0] + np.random.default_rng(1).normal(size=60) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LogisticRegression(max_iter=1).fit(X, y)
+    assert not model.certificate_.reached
+    assert qed.verify(model, X, y).holds
+    stated = model.certificate_
+    moved = {} if field == "reached" else {"objective": stated.objective - stated.gap}
+    model.certificate_ = replace(stated, rounding=stated.gap, **moved)
+    with pytest.raises(qed.CertificateError, match="rounding" if field == "reached" else "objective"):
+        qed.verify(model, X, y)
