@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.configurations._composites import composites, studies
 from tests.configurations._configuration import LAYOUTS, Configuration, Data, asked_rows, takes_weights
+from tests.configurations._on_sources import on_sources
 from tests.configurations._predictors import linear, others
 from tests.configurations._preprocessing import encoders, scalers, selectors, texts
 from tests.configurations._unsupervised import clusters, embeddings, factors, mixtures, pairs, sparse_factors
@@ -45,6 +46,7 @@ def _given() -> dict[str, list[Configuration]]:
     sparse_factors(add)
     selectors(add)
     composites(add)
+    on_sources(add)
     studies(add)
     return rows
 
@@ -65,7 +67,7 @@ def varied(one: Configuration, rng: Any) -> Configuration:
     """Return a configuration in another layout, with other weights or another target, as its traits allow."""
     model = one.make()
     traits = model._traits()
-    if one.options:
+    if one.options or one.layout == "source":
         return one
     layout, weight, target = one.layout, one.weight, one.target
     rows = one.rows or asked_rows(traits)

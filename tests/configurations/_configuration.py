@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from qed import (
     feature_selection,
 )
+from qed.data import ArraySource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +48,7 @@ class Configuration:
         What y holds: number, several, positive, two, three, integers, indicator, columns (of labels); empty for what the traits
         ask for.
     layout : str
-        One of ``LAYOUTS``.
+        One of ``LAYOUTS``, or source: rows in chunks, which bring targets (numbers of labels) and weights.
     weight : str
         Weights of the rows: empty for none, counts, wide (over 14 orders of magnitude).
     options : dict
@@ -85,6 +86,8 @@ class Configuration:
         y = _target(rng, score, self.target or _asked_target(model, traits))
         X = laid_out(X, self.layout)
         weight = _weights(rng, n, self.weight)
+        if self.layout == "source":
+            return Data(_source(X[:n], None if y is None else y[:n], weight), None, None, X[n:])
         return Data(cut(X, slice(0, n)), None if y is None else y[:n], weight, cut(X, slice(n, 2 * n)))
 
     def fitted(self, data: Data) -> Any:
@@ -211,6 +214,12 @@ def cut(X: Any, rows: slice) -> Any:
     if isinstance(X, pd.DataFrame):
         return X.iloc[rows].reset_index(drop=True)
     return X.tocsr()[rows] if sp.issparse(X) and X.format != "csr" else X[rows]
+
+
+def _source(X: Any, y: Any, weight: Any) -> ArraySource:
+    if y is not None and y.dtype.kind == "U":
+        y = np.unique(y, return_inverse=True)[1].astype(float)
+    return ArraySource(X, y, weight, chunk_rows=9)
 
 
 def takes_weights(model: Any) -> bool:

@@ -48,7 +48,7 @@ def _asked(kind):
             continue
         for method in answers_known(public_name(type(model))) & set(METHODS):
             if hasattr(model, method):
-                yield model, method, data.X
+                yield model, method, data.fresh if one.layout == "source" else data.X
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in OF_TARGETS])

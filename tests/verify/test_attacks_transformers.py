@@ -207,7 +207,12 @@ def test_a7_powers_of_columns_far_from_zero(offset, dtype):
 
 def test_r3_sparse_tables_stay_sparse():
     table = sp.random(40_000, 250, density=1e-4, format="csr", random_state=0)
-    models = [StandardScaler(with_mean=False), MaxAbsScaler(), TfidfTransformer()]
+    models = [
+        StandardScaler(with_mean=False),
+        MaxAbsScaler(),
+        TfidfTransformer(),
+        RobustScaler(with_centering=False),
+    ]
     for model in models:
         model.fit(table)
     tracemalloc.start()

@@ -67,8 +67,8 @@ class ClustersCertificate(GapCertificate):
 
     @property
     def reached(self) -> bool:
-        """Whether the centres came to rest."""
-        return self.outcome == "solved"
+        """Whether the fit ended by itself, and the means of the rows as centres lower the inertia by no more than tol."""
+        return self.outcome == "solved" and self.drift**2 <= (self.tol + 2.0**-50) * self.null_objective
 
     @property
     def statement(self) -> str:

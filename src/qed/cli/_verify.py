@@ -38,6 +38,13 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         " nothing with the fit.",
         "dim",
     )
+    target = getattr(model.schema, "target", None)
+    if target is not None and target.task == "binary" and target.threshold != 0.5:
+        screen.say(
+            f"  {str(target.labels[1])!r} is predicted from a probability of {target.threshold:.4g} on: a choice (--cost), and no"
+            " claim.",
+            "dim",
+        )
     screen.answer(
         {"accepted": True, "statement": model.proof.statement, "distance": verdict.distance, "claimed": verdict.claimed}
     )

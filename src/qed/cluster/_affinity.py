@@ -181,7 +181,10 @@ class AffinityPropagation(Clusterer):
                     ):
                         best, most = is_exemplar, gain
                     before = is_exemplar
-                    if step > self.convergence_iter and since.min() >= self.convergence_iter and is_exemplar.any():
+                    settled = (
+                        step > self.convergence_iter and since.min() >= self.convergence_iter and is_exemplar.any()
+                    )
+                    if settled and step < self.max_iter:
                         outcome = "solved"
                         break
                     if progress.step(float(is_exemplar.sum())) is STOP:

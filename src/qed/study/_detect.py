@@ -26,7 +26,16 @@ from qed.study._unsupervised import (
     require_different,
     table_rows,
 )
-from qed.study._unsupervised_model import NEIGHBORS, anomaly_scores, order_place, order_statistic, p_values
+from qed.study._unsupervised_model import (
+    FOLDS,
+    NEIGHBORS,
+    anomaly_scores,
+    order_place,
+    order_statistic,
+    out_of_fold_scores,
+    p_values,
+    stored_scores,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +54,6 @@ TITLES = {
     "envelope": "elliptic envelope",
 }
 DEFAULT_RATE = 0.01
-FOLDS = 10  # models that score rows have nine tenths of the rows of the final one
 SPLITS = 5  # of the rows that methods are compared on
 CHOICE_ROWS = 2000
 MOST_COMPONENTS = 5  # of a mixture: more and smaller ones would give single anomalies a density of their own
@@ -54,7 +62,6 @@ MOST_FITTED = 50_000  # rows: a density is known well from fewer, and every row 
 EXPLAINED = 25  # anomalous rows that are explained
 TYPICAL = 24  # other rows whose entries stand in for a row's own
 REACH = (3.0, 6.0)  # standard deviations by which artificial entries lie beyond a real one
-STORED_SCORES = 5000
 BLOCK_ROWS = 20_000  # that are scored between two looks at the clock
 KEPT = 0.2  # of the time, for explanations, the check and the page
 
@@ -379,14 +386,10 @@ class _Search:
 
     def _out_of_fold(self, name: str, chosen: Array) -> tuple[Array, Array, list[Any]]:
         """Score each row by a model that has not seen it; return the fold of each row and the models too."""
-        folds = np.arange(len(chosen)) % FOLDS  # the rows are in random order already
-        scores, models = np.empty(len(chosen)), []
         with Progress("judging") as progress:
-            for fold in range(FOLDS):
-                models.append(self._fitted(name, self.data.X[chosen[folds != fold]]))
-                scores[folds == fold] = anomaly_scores(models[-1], self.data.X[chosen[folds == fold]])
+            found = out_of_fold_scores(lambda rows: self._fitted(name, rows), self.data.X[chosen])
             progress.step(message=f"{len(chosen):,} rows, each by a model that has not seen it")
-        return scores, folds, models
+        return found
 
     def _reasons(self, pipeline: Any, row: int, typical: Array) -> list[Reason]:
         """Replace the entries of a row, one at a time, by those of typical rows, and see how far its score falls."""
@@ -413,9 +416,9 @@ class _Search:
             notes.append(f"The method was chosen on {len(self.sample):,} rows, drawn at random.")
         if n < data.n_rows:
             notes.append(f"Anomalies were looked for among {n:,} rows, drawn at random. For the others: qed predict.")
-        levels = np.linspace(0, 1, STORED_SCORES)
-        stored = np.sort(found.own) if rows <= STORED_SCORES else np.quantile(found.own, levels)
-        output = output_of("anomalies", best.title, scores=stored, rate=self.rate, threshold=found.threshold)
+        output = output_of(
+            "anomalies", best.title, scores=stored_scores(found.own), rate=self.rate, threshold=found.threshold
+        )
         checked = check(data, pipeline, rows, of_trees=best.name == "forest")
         told = {"ROC area against artificial rows": best.area}
         model = finished_model(data, pipeline, output, rows=rows, scores=told, notes=notes)

@@ -21,6 +21,7 @@ from qed.study._unsupervised import (
     require_different,
     table_rows,
 )
+from qed.study._unsupervised_model import AXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +39,6 @@ MOST_UMAP_ROWS, MOST_TSNE_ROWS = 50_000, 20_000
 NEIGHBORS = 15
 PERPLEXITY = 30
 SIMPLER = 0.02  # of faithfulness that principal components may lack and still be taken: their axes mean something
-AXES = ("x", "y")
 
 
 @dataclass(frozen=True)

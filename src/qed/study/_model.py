@@ -11,6 +11,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter, ModelFileError
 from qed.core._persistence import load as load_estimator
 from qed.study._column_types import YES
+from qed.study._compare_schema import read_as_then, require_columns, require_target
 from qed.study._contributions import BACKGROUND, FEWEST_ROWS, explained
 from qed.study._encode import encode
 from qed.study._losses import answers, decided
@@ -192,6 +193,16 @@ class TableModel(TablePipeline):
         self.notices = unseen.notices()
         fitted = shuffled(X, y, fit_record.seed)[: fit_record.rows_fitted]
         return X[fitted], y[fitted]
+
+    def _require_output(self, table: RawTable) -> None:
+        """Refuse columns and a target that are not what these rows show."""
+        columns, target = self.schema.columns, self.schema.target
+        read = read_as_then(table, columns, target)
+        present = ~read.column(target.name, "target column").gaps
+        rows = read if present.all() else read.rows(present)
+        column = rows.column(target.name)
+        require_target(target, column)
+        require_columns(columns, rows, column)
 
 
 def typed_classes(target: TargetSchema) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import ModelFileError, QedError
+from qed.core import CertificateError, ModelFileError, QedError
 from qed.study._encode import encode
 from qed.study._source import read_table
 from qed.study._unseen import Unseen
@@ -105,14 +105,18 @@ class TablePipeline:
         from qed.verify import verify  # noqa: PLC0415
 
         raw = read_table(table)
-        X, y = self.rows_of_fit(raw)
-        with sound_parts():
-            verdict = verify(self.pipeline, X, y)
-            self._require_output(raw)
+        try:
+            with sound_parts():
+                X, y = self.rows_of_fit(raw)
+                verdict = verify(self.pipeline, X, y)
+                self._require_output(raw)
+        except ModelFileError as error:
+            raise CertificateError(str(error)) from error
         return verdict
 
     def _require_output(self, table: Any) -> None:
         """Refuse what stands beside the pipeline, changes its answers and does not follow from these rows."""
+        raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, whole or not at all.

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError, InvalidData, InvalidParameter
+from qed.core import CertificateError, InvalidData, InvalidParameter, clone
+from qed.study._compare_schema import read_as_then, require_columns
 from qed.study._encode import encode
 from qed.study._source import BLOCK, TableBlocks, read_table
 from qed.study._table_pipeline import TablePipeline, shuffled, sound_parts
 from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from qed.study._raw import RawTable
     from qed.study._schema import UnsupervisedSchema
 
 Array = np.ndarray[Any, Any]
 NEIGHBORS = 10  # nearest rows whose mean distance is an anomaly score
+AXES = ("x", "y")  # coordinates
+FOLDS = 10  # models that score rows have nine tenths of the rows of the final one
+STORED_SCORES = 5000
+# Scores found a second time differ by rounding: sums over columns, and EM, which stops at a thousandth of a unit of likelihood.
+RELATIVE_TOLERANCE = 1e-6
 
 
 class UnsupervisedModel(TablePipeline):
@@ -105,16 +112,41 @@ class UnsupervisedModel(TablePipeline):
         return X[shuffled(X, np.zeros(len(X)), fit_record.seed)[: fit_record.rows_fitted]], None
 
     def _require_output(self, table: Any) -> None:
-        """Refuse names of clusters in another order than that of their sizes, and a threshold that the scores do not give."""
-        output = self.schema.output
+        """Refuse columns that are not what these rows show, and names, scores or a threshold that do not follow from them."""
+        columns, output = self.schema.columns, self.schema.output
+        require_columns(columns, read_as_then(table, columns), None)
         if output.task == "clusters":
-            names = self.outputs(table)["cluster"]
-            sizes = np.bincount(names, minlength=len(output.labels) + 1)[1:]
-            if sorted(output.labels) != sorted(str(at + 1) for at in range(len(sizes))) or np.any(np.diff(sizes) > 0):
-                raise CertificateError("The clusters are not numbered by their sizes: their names were changed.")
-        is_stored = output.task == "anomalies" and len(output.scores) == self.schema.fit_record.rows_fitted
-        if is_stored and output.threshold != order_statistic(output.scores, output.rate):
-            raise CertificateError("The threshold is not the one that the stored scores and the rate give.")
+            self._require_names(table)
+        elif output.task == "embedding":
+            if tuple(output.labels) != AXES:
+                raise CertificateError(f"The coordinates are called {AXES}: their names were changed.")
+        else:
+            self._require_scores(self.rows_of_fit(table)[0])
+
+    def _require_names(self, table: Any) -> None:
+        """Refuse names of clusters that are not their ranks by size, the first in the model first among equals."""
+        labels = self.schema.output.labels.tolist()
+        wrong = sorted(labels) != sorted(str(at + 1) for at in range(len(labels)))
+        if not wrong:
+            sizes = np.bincount(self.outputs(table)["cluster"], minlength=len(labels) + 1)[1:]
+            place = np.argsort(np.array(labels, np.int64))  # in the model, of each name
+            wrong = bool(np.any(np.diff(sizes) > 0) or np.any((np.diff(sizes) == 0) & (np.diff(place) < 0)))
+        if wrong:
+            raise CertificateError("The clusters are not numbered by their sizes: their names were changed.")
+
+    def _require_scores(self, X: Array) -> None:
+        """Score the rows again, each by a model that has not seen it; refuse other scores, and another threshold."""
+        output = self.schema.output
+        with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            warnings.simplefilter("ignore")
+            found = out_of_fold_scores(lambda rows: clone(self.pipeline).fit(rows), X)[0]
+        threshold = order_statistic(found, output.rate)
+        near = RELATIVE_TOLERANCE * float(np.abs(found).max(initial=0.0))
+        stored = stored_scores(found)
+        if stored.shape != output.scores.shape or not np.all(np.abs(stored - output.scores) <= near):
+            raise CertificateError("The stored scores are not those of these rows by models that have not seen them.")
+        if not abs(output.threshold - threshold) <= near:
+            raise CertificateError("The threshold is not the one that the scores of these rows and the rate give.")
 
     @staticmethod
     def _blocks(table: Any) -> Iterable[RawTable]:
@@ -160,6 +192,30 @@ def anomaly_scores(pipeline: Any, X: Array) -> Array:
         prepared = step.transform(prepared)
     distances, _ = model.kneighbors(prepared)
     return np.asarray(np.mean(distances, axis=1), np.float64)
+
+
+def out_of_fold_scores(fitted: Callable[[Array], Any], X: Array) -> tuple[Array, Array, list[Any]]:
+    """Score each row by a model that has not seen it; return the fold of each row and the models too.
+
+    Parameters
+    ----------
+    fitted : callable
+        Fits a pipeline on rows.
+    X : ndarray of shape (n, width)
+        Rows in random order.
+    """
+    folds = np.arange(len(X)) % FOLDS
+    scores, models = np.empty(len(X)), []
+    for fold in range(FOLDS):
+        models.append(fitted(X[folds != fold]))
+        scores[folds == fold] = anomaly_scores(models[-1], X[folds == fold])
+    return scores, folds, models
+
+
+def stored_scores(scores: Array) -> Array:
+    """Return what a model keeps of the scores of its rows: all of them, or so many of their quantiles."""
+    many = len(scores) > STORED_SCORES
+    return np.quantile(scores, np.linspace(0, 1, STORED_SCORES)) if many else np.sort(scores)
 
 
 def order_statistic(scores: Array, rate: float) -> float:

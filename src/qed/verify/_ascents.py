@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.core import CertificateError
 from qed.core._records import UNSTATED
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
@@ -95,7 +96,7 @@ def require_decomposition(
     model : Estimator
         Whose certificate it is.
     certificate : AscentCertificate
-        With a decomposition; one read from a file of format 1 may leave it unstated, and is a weaker statement.
+        With a decomposition; one read from a file of format 1 leaves it unstated, and says less than a fit does now.
     found : Decomposed
         Added up here.
     allowed : tuple
@@ -103,7 +104,10 @@ def require_decomposition(
     """
     stated = certificate.decomposition
     if stated is UNSTATED:
-        return
+        raise CertificateError(
+            f"This {type(model).__name__} does not take its log-likelihood apart, as every fit of a mixture does: model files of"
+            " format 1 cannot say it. Fit again."
+        )
     if stated is None:
         refuse(model, "its certificate does not take the log-likelihood apart, as every fit of a mixture does")
     here, of_gain, beyond = allowed

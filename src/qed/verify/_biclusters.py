@@ -96,7 +96,7 @@ def _normalised(x: Array, method: str) -> Array:
 def _compared(
     model: Any, certificate: ClustersCertificate, found: float, bound: float, near: float, null: float
 ) -> Verdict:
-    if not abs(found - certificate.objective) <= near or certificate.rounding > near:
+    if not abs(found - certificate.objective) <= near or not certificate.rounding <= near:
         refuse(model, f"its objective is {found:.10g}, not {certificate.objective:.10g}")
     if not abs(certificate.null_objective - null) <= near or certificate.drift != 0 or len(certificate.trace):
         refuse(model, "it states a drift, steps or a total that no fit has")

@@ -513,7 +513,7 @@ def _bounds(model: Any, tree: Tree, G: Array, H: Array) -> tuple[Array, Array]:
         way = int(given[int(tree.feature[node])])
         if way:
             a, b = (float(np.clip(-G[child] / (H[child] + ridge), low[node], high[node])) for child in children)
-            if way * (b - a) < -1e-9 * (abs(a) + abs(b)):
+            if not way * (b - a) >= -1e-9 * (abs(a) + abs(b)):
                 refuse(model, f"a split on {called(model, int(tree.feature[node]))} goes against its direction")
             first, second = children if way > 0 else children[::-1]
             high[first] = low[second] = (a + b) / 2

@@ -53,6 +53,7 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
     _require_labels(model, X, sample_weight, centres, seen, tree)
     bound, rounding_error = _least(rows, seen, len(centres))
     _require(model, "no such bound on the inertia is known", certificate.bound - bound, rounding_error)
+    _require(model, "it states more rounding than sums have", certificate.rounding, 16 * (near + rounding_error))
     steps = certificate.trace
     rising = float(np.max(np.diff(steps), initial=0.0)) if len(steps) else 0.0
     _require(model, "its inertia increased between iterations", rising, near)
@@ -106,7 +107,7 @@ def _require_labels(
         away = _distances(x, centres)
         size = np.sqrt(away.max(axis=1)) + reach
         over = away[np.arange(len(x)), some] - away.min(axis=1) if tree is None else tree.excess(x, some)
-        wrong = wrong or bool(np.any(over > 1e-12 * len(seen.mean) * size * size))
+        wrong = wrong or not np.all(over <= 1e-12 * len(seen.mean) * size * size)
     if wrong or done != len(labels):
         raise CertificateError(
             f"The labels of this {type(model).__name__} do not name the nearest centres. The model was changed. Fit again."

@@ -38,7 +38,7 @@ def check_medoids(model: Any, certificate: ClustersCertificate, X: Any, y: Any, 
     near = 1e-10 * size
     away = D[medoids].T
     cost = float(s @ away[np.arange(n), labels])
-    if np.any(away[np.arange(n), labels] > away.min(axis=1) + 1e-10 * float(D.max())):
+    if not np.all(away[np.arange(n), labels] <= away.min(axis=1) + 1e-10 * float(D.max())):
         refuse(model, "a row is nearer to another medoid")
     for words, found in (("in its certificate", certificate.objective), ("it stores", model.inertia_)):
         if not abs(cost - found) <= near:
@@ -48,9 +48,9 @@ def check_medoids(model: Any, certificate: ClustersCertificate, X: Any, y: Any, 
     trace = certificate.trace
     if (
         not len(trace)
-        or np.any(np.diff(trace) > near)
+        or not np.all(np.diff(trace) <= near)
         or not abs(trace[-1] - cost) <= near
-        or certificate.rounding > near
+        or not certificate.rounding <= near
     ):
         refuse(model, "its cost increased, or ended elsewhere than it states")
     if certificate.outcome == "solved":
@@ -67,7 +67,7 @@ def _require_no_exchange(model: Any, D: Array, s: Array, medoids: Array, cost: f
         rest = np.delete(medoids, j)
         closest = D[rest].min(axis=0) if len(rest) else np.full(len(D), np.inf)
         least = min(float(s @ np.minimum(closest, row)) for row in D)
-        if least < cost - near:
+        if not least >= cost - near:
             refuse(model, f"exchanging medoid {j} lowers the cost to {least:.10g}")
 
 
@@ -94,7 +94,7 @@ def check_spectral(model: Any, certificate: ClustersCertificate, X: Any, y: Any,
     if (
         not abs(cut - certificate.objective) <= near
         or certificate.null_objective != float(k)
-        or certificate.rounding > near
+        or not certificate.rounding <= near
     ):
         refuse(model, f"the normalised cut is {cut:.10g}, not {certificate.objective:.10g}")
     if certificate.drift != 0 or len(certificate.trace):
@@ -118,7 +118,7 @@ def _require_embedding(model: Any, S: Array, root: Array, labels: Array) -> None
         refuse(model, f"its embedding has shape {V.shape}")
     U = V / root[:, None]
     values = np.einsum("ij,ij->j", U, S @ U)
-    if np.any(np.abs(U.T @ U - np.eye(count)) > 1e-6) or np.any(np.abs(S @ U - U * values) > 1e-6):
+    if not np.all(np.abs(U.T @ U - np.eye(count)) <= 1e-6) or not np.all(np.abs(S @ U - U * values) <= 1e-6):
         refuse(model, "its embedding is not made of eigenvectors")
     if model.assign_labels == "kmeans":
         means = np.stack(
@@ -128,7 +128,7 @@ def _require_embedding(model: Any, S: Array, root: Array, labels: Array) -> None
             ]
         )
         away = np.stack([np.sum((V - c) ** 2, axis=1) for c in means], axis=1)
-        if np.any(away[np.arange(len(V)), labels] > away.min(axis=1) * (1 + 1e-6) + 1e-12 * float(np.max(V**2))):
+        if not np.all(away[np.arange(len(V)), labels] <= away.min(axis=1) * (1 + 1e-6) + 1e-12 * float(np.max(V**2))):
             refuse(model, "a row is nearer to the mean of another part")
 
 

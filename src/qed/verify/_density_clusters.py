@@ -44,8 +44,8 @@ def check_dbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
         sure, maybe = model.eps * (1 - RELATIVE_TOLERANCE) >= D, model.eps * (1 + RELATIVE_TOLERANCE) >= D
         low, high = sure @ weight, maybe @ weight
         slack = 1e-12 * weight.sum()
-        if np.any(core[part] & (high < model.min_samples - slack)) or np.any(
-            ~core[part] & (low >= model.min_samples + slack)
+        if np.any(core[part] & ~(high >= model.min_samples - slack)) or np.any(
+            ~core[part] & ~(low < model.min_samples + slack)
         ):
             refuse(model, "rows are core whose neighbours are too few, or are not although they have enough")
         for at, row in enumerate(part):
@@ -261,7 +261,7 @@ def check_hdbscan(model: Any, certificate: ExactCertificate, X: Any, y: Any, sam
         and np.all(children < made[:, None])
         and np.all(children[:, 0] < children[:, 1])
     )
-    if not is_tree or np.any(np.diff(heights) < 0):
+    if not is_tree or not np.all(heights[1:] >= heights[:-1]):
         refuse(model, "its merges are no tree")
     near = model.min_cluster_size if model.min_samples is None else model.min_samples
     some = np.arange(n) if n <= WHOLE else np.unique(np.linspace(0, n - 1, SAMPLED).astype(int))
@@ -294,7 +294,7 @@ def _require_merges(model: Any, rows: Array, some: Array, core: Array, children:
             side.update(fresh)
         met = seen >= 0
         np.minimum.at(least, seen[met], away[met])
-        if np.any(away[met] < heights[seen[met]] * (1 - RELATIVE_TOLERANCE)):
+        if not np.all(away[met] >= heights[seen[met]] * (1 - RELATIVE_TOLERANCE)):
             refuse(model, "rows are nearer than the height at which they meet")
     if n <= WHOLE and not np.allclose(least, heights, rtol=1e-9, atol=0):
         refuse(model, "merges are at other heights than the least distance of their clusters")

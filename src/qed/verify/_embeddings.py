@@ -127,16 +127,19 @@ def require_orientation(model: Any, points: Array, *, turned: bool) -> None:
     if size == 0:
         return
     scaled = points / size
-    if np.any(scaled.max(axis=0) < -scaled.min(axis=0) - tolerance):
+    if not np.all(scaled.max(axis=0) >= -scaled.min(axis=0) - tolerance):
         refuse(model, "its points are mirrored")
     if not turned:
         return
     products = scaled.T @ scaled / len(scaled)
     spread = np.diag(products)
     outside = products - np.diag(spread)
-    if np.abs(scaled.mean(axis=0)).max() > tolerance or np.abs(outside).max(initial=0.0) > tolerance * spread.max():
+    if (
+        not np.abs(scaled.mean(axis=0)).max() <= tolerance
+        or not np.abs(outside).max(initial=0.0) <= tolerance * spread.max()
+    ):
         refuse(model, "its points are not about their mean, along their principal axes")
-    if np.any(np.diff(spread) > tolerance * spread.max()):
+    if not np.all(np.diff(spread) <= tolerance * spread.max()):
         refuse(model, "its axes are not in order")
 
 
@@ -214,6 +217,6 @@ def require_neighbors(model: Any, measure: Measure, ids: Array) -> Array:
         farthest = distances[i].max(initial=0.0) * (1 - RELATIVE_TOLERANCE)
         if np.count_nonzero(away < farthest) != np.count_nonzero(distances[i] < farthest):
             refuse(model, f"a row is nearer to row {i} than a neighbour that it names")
-        if np.any(np.diff(distances[i]) < -RELATIVE_TOLERANCE * distances[i][1:]):
+        if not np.all(distances[i][1:] * (1 + RELATIVE_TOLERANCE) >= distances[i][:-1]):
             refuse(model, "its neighbours are not in order")
     return distances

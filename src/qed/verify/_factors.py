@@ -219,7 +219,7 @@ def _require_order(model: Any, D: Array, x: Array) -> None:
     along = np.sum((x @ D.T) ** 2, axis=0)
     for j in range(1, len(D)):
         tied = along[j - 1] == along[j] == 0
-        if along[j] > along[j - 1] + 1e-9 * float(np.sum(along)) or (tied and D[j - 1].tolist() > D[j].tolist()):
+        if not along[j] <= along[j - 1] + 1e-9 * float(np.sum(along)) or (tied and D[j - 1].tolist() > D[j].tolist()):
             refuse(model, "its atoms are not in the order of the lengths of rows along them")
 
 

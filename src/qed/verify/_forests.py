@@ -106,8 +106,8 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     where = "out-of-bag" if rows.draws else "training"
     if certificate.measure != f"{where} {'error rate' if rows.is_class else 'squared error'}":
         refuse(model, "it states another measure than it was judged by")
-    if not (certificate.low <= low + slack and certificate.high >= high - slack):
-        refuse(model, f"the interval is {low:.6g} to {high:.6g}, and a narrower one is stated")
+    if not (abs(certificate.low - low) <= slack and abs(certificate.high - high) <= slack):
+        refuse(model, f"the interval is {low:.6g} to {high:.6g}, and another one is stated")
     _check_out_of_bag(model, rows, sums, judged, X, y, sample_weight)
     words = f"{certificate.statement} {looked.words()}"
     return Verdict(words, error, abs(error - certificate.error), slack, slack, certificate.measure)
@@ -331,8 +331,8 @@ def ends_of_interval(share: float, bound: float) -> tuple[float, float]:
         return float(first + second - bound)
 
     tiny = 1e-300
-    low = 0.0 if share == 0 or excess(tiny) <= 0 else brentq(excess, tiny, share, xtol=1e-14, rtol=1e-12)
-    high = 1.0 if share == 1 or excess(1 - 1e-16) <= 0 else brentq(excess, share, 1 - 1e-16, xtol=1e-14, rtol=1e-12)
+    low = 0.0 if share == 0 or excess(tiny) <= 0 else brentq(excess, tiny, share, xtol=1e-18, rtol=1e-12)
+    high = 1.0 if share == 1 or excess(1 - 1e-16) <= 0 else brentq(excess, share, 1 - 1e-16, xtol=1e-18, rtol=1e-12)
     return float(low), float(high)
 
 

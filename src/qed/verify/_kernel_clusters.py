@@ -42,7 +42,7 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
         if not abs(inertia - found) <= near:
             refuse(model, f"the inertia {words} is {found:.12g}, and that of its labels {inertia:.12g}")
     per_row = 1e-11 * n**0.5 * float(np.max(np.abs(K)))
-    if certificate.outcome == "solved" and np.any((own - away.min(axis=1) > per_row) & (s > 0)):
+    if certificate.outcome == "solved" and not np.all((own - away.min(axis=1) <= per_row) | (s == 0)):
         refuse(model, "a row is nearer to another centre")
     total = float(s @ np.diag(K) - s @ K @ s / s.sum())
     if not abs(total - certificate.null_objective) <= near:
@@ -50,7 +50,7 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
     if certificate.drift != 0 or not certificate.rounding <= 2 * near:
         refuse(model, "it states a drift or a rounding that no fit has")
     trace = certificate.trace
-    if np.any(np.diff(trace) > near) or (len(trace) and not abs(trace[-1] - inertia) <= near):
+    if not np.all(np.diff(trace) <= near) or (len(trace) and not abs(trace[-1] - inertia) <= near):
         refuse(model, "its inertia increased between iterations, or ended elsewhere than it states")
     bound = _least(K, s, k)
     if not certificate.bound <= bound + near:

@@ -135,15 +135,7 @@ class Learnt:
     def quantiles(self, shares: list[Any]) -> list[tuple[int, float, list[Any]]]:
         """Return for each column its entries, their largest size, and quantiles that are linear between neighbours."""
         if not is_source(self.X):
-            ordered = [column.sorted()[0] for column in self.columns]
-            return [
-                (
-                    len(x),
-                    float(np.max(np.abs(x), initial=0)),
-                    [quantile(x, share) for share in shares] if len(x) else [],
-                )
-                for x in ordered
-            ]
+            return [_quantiles(column.sorted()[0], shares) for column in self.columns]
 
         def neighbours(n: int) -> list[int]:
             below = [min(int(np.floor(EXTENDED(share) * (n - 1))), n - 1) for share in shares]
@@ -297,3 +289,8 @@ def same_entries(stored: Any, true: list[Any]) -> bool:
 
 def _is_word(value: Any) -> bool:
     return isinstance(value, str | bytes)
+
+
+def _quantiles(x: Array, shares: list[Any]) -> tuple[int, float, list[Any]]:
+    """Return of one column, whose entries rise, what `Learnt.quantiles` returns; one column at a time is written out."""
+    return len(x), float(np.max(np.abs(x), initial=0)), [quantile(x, share) for share in shares] if len(x) else []

@@ -39,7 +39,7 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     if (
         model.linkage not in ("centroid", "median")
         and model.connectivity is None
-        and np.any(np.diff(heights) < -1e-9 * heights.max(initial=0.0))
+        and not np.all(heights[1:] >= heights[:-1] - 1e-9 * heights.max(initial=0.0))
     ):
         refuse(model, "its heights fall")
     if model.connectivity is not None:
@@ -72,7 +72,7 @@ def check_splits(model: Any, certificate: ExactCertificate, X: Any, y: Any, samp
         if not off <= slack:
             refuse(model, f"split {t} is of a cluster of diameter {part.max():.8g}, not {heights[t]:.8g}")
         _require_split(model, D, set(members[a]), set(members[b]), slack)
-    if np.any(np.diff(heights) < 0):
+    if not np.all(heights[1:] >= heights[:-1]):
         refuse(model, "its splits are not in order")
     if not np.array_equal(_labels(children, n, np.arange(n - 1) < n - model.n_clusters), model.labels_):
         refuse(model, "its labels are not those of its splits")
@@ -213,7 +213,7 @@ def _sample(model: Any, rows: Array, children: Array, heights: Array) -> float:
     elif linkage == "single":  # no rows are nearer than the height at which they meet
         some = np.linspace(0, n - 1, 64).astype(int)
         away = rows[some] if model.metric == "precomputed" else distances(rows[some], rows, model.metric)
-        if np.any(_meetings(children, heights, some, n) > away + 1e-9 * scale):
+        if not np.all(_meetings(children, heights, some, n) <= away + 1e-9 * scale):
             refuse(model, "rows are nearer than the height at which they meet")
     return off
 

@@ -35,7 +35,7 @@ def check_modes(model: Any, certificate: StationaryCertificate, X: Any, y: Any, 
     if model.bandwidth is None:
         _require_bandwidth(model, x, radius)
     for i, centre in enumerate(centres):
-        if np.any(np.sqrt(np.sum((centres[i + 1 :] - centre) ** 2, axis=1)) <= radius * (1 - 1e-9)):
+        if not np.all(np.sqrt(np.sum((centres[i + 1 :] - centre) ** 2, axis=1)) > radius * (1 - 1e-9)):
             refuse(model, "two of its centres are within the bandwidth")
     size = float(np.max(np.abs(x))) / radius if radius > 0 else 0.0
     most = 128 * (x.shape[1] + 8) * (DOUBLE * (1 + size) + 2.0**-36) * len(centres)
@@ -86,13 +86,11 @@ def _require_labels(model: Any, x: Array, centres: Array, radius: float) -> None
         own, least = labels[some], away.min(axis=1)
         slack = 1e-9 * (least + radius) + 64 * DOUBLE * float(np.max(np.abs(x)))
         noise = own < 0
-        if np.any(away[np.arange(len(own)), own] > least + slack) and np.any(
-            (away[np.arange(len(own)), own] > least + slack) & ~noise
-        ):
+        if not np.all((away[np.arange(len(own)), own] <= least + slack) | noise):
             refuse(model, "a row is nearer to another centre")
-        if np.any(noise) and (model.cluster_all or np.any(least[noise] < radius - slack[noise])):
+        if np.any(noise) and (model.cluster_all or not np.all(least[noise] >= radius - slack[noise])):
             refuse(model, "it calls rows noise that have a centre")
-        if not model.cluster_all and np.any(least[~noise] > radius + slack[~noise]):
+        if not model.cluster_all and not np.all(least[~noise] <= radius + slack[~noise]):
             refuse(model, "it gives a centre to rows that have none within the bandwidth")
 
 
@@ -107,7 +105,7 @@ def _require_all_modes(model: Any, x: Array, centres: Array, radius: float) -> N
             point = after
             if moved <= 1e-9 * radius:
                 break
-        if np.min(np.sqrt(np.sum((centres - point) ** 2, axis=1))) > radius * (1 + 1e-6) + 1e-12:
+        if not np.min(np.sqrt(np.sum((centres - point) ** 2, axis=1))) <= radius * (1 + 1e-6) + 1e-12:
             refuse(model, f"row {i} comes to rest where there is no centre")
 
 
@@ -123,7 +121,7 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
     S = x.copy() if given else -distances(x, x, "sqeuclidean")
     size = float(np.abs(S).max()) + (float(np.abs(x).max()) ** 2 * 1e-4 if not given else 0.0)
     stored = np.asarray(model.affinity_matrix_)
-    if stored.shape != (n, n) or np.any(np.abs(stored - S) > 1e-9 * size):
+    if stored.shape != (n, n) or not np.all(np.abs(stored - S) <= 1e-9 * size):
         refuse(model, "its similarities are others")
     S = stored
     preference = (
@@ -151,10 +149,10 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
         if not np.array_equal(labels[exemplars], np.arange(len(exemplars))):
             refuse(model, "an exemplar does not stand for itself")
         own = S[np.arange(n), exemplars[labels]]
-        if np.any(own[~chosen] < S[:, exemplars].max(axis=1)[~chosen] - 1e-10 * float(np.abs(S).max())):
+        if not np.all(own[~chosen] >= S[:, exemplars].max(axis=1)[~chosen] - 1e-10 * float(np.abs(S).max())):
             refuse(model, "a row is more similar to another exemplar")
         cost = float(fee[chosen].sum() + np.sum((best - own)[~chosen]))
-    if not abs(cost - certificate.objective) <= near or certificate.rounding > near:
+    if not abs(cost - certificate.objective) <= near or not certificate.rounding <= near:
         refuse(model, f"its exemplars cost {cost:.10g}, not {certificate.objective:.10g}")
     if (
         not abs(certificate.null_objective - float(fee.sum())) <= near
@@ -162,18 +160,27 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
         or len(certificate.trace)
     ):
         refuse(model, "it states a drift, steps or a total that no fit has")
+    _require_rounds(model, certificate)
     prices = np.asarray(model.prices_, np.float64)
     if prices.shape != (n,):
         refuse(model, "its prices are not those of these rows")
     paid = prices.copy()  # each row pays itself, at no distance
     for i in range(n):
         paid += np.maximum(prices[i] - (best[i] - others[i]), 0.0)
-    if np.any(paid > fee + near):
+    if not np.all(paid <= fee + near):
         refuse(model, "its prices are too high to bound anything")
     bound = float(prices.sum())
     if not certificate.bound <= bound + near:
         refuse(model, f"no bound of {certificate.bound:.8g} is known, only {bound:.8g}")
     return Verdict(certificate.statement, cost, max(cost - bound, 0.0), near, certificate.gap)
+
+
+def _require_rounds(model: Any, certificate: ClustersCertificate) -> None:
+    """Refuse an end that does not fit the rounds that were made: messages settle before the last one that is allowed."""
+    made, most = model.n_iter_, model.max_iter
+    fits = {"solved": made < most, "max_iter": made == most}.get(certificate.outcome, made <= most)
+    if not fits:
+        refuse(model, f"it says {certificate.outcome!r} after {made} of {most} rounds")
 
 
 # -- BIRCH -----------------------------------------------------------------------------------------------------
@@ -191,7 +198,7 @@ def check_subclusters(model: Any, certificate: ExactCertificate, X: Any, y: Any,
         refuse(model, f"it is about {certificate.rows} rows, and these are {n}")
     size = float(np.max(np.abs(x))) + float(np.max(np.abs(means)))
     near = (1e-12 + 64 * n * DOUBLE) * size
-    if np.any(squares > counts * model.threshold**2 * (1 + 1e-9) + counts * near * size):
+    if not np.all(squares <= counts * model.threshold**2 * (1 + 1e-9) + counts * near * size):
         refuse(model, "a subcluster is wider than the threshold")
     off = _require_sums(model, x, means, counts, squares, near)
     _require_tree(model, m)
@@ -229,7 +236,7 @@ def _require_sums(model: Any, x: Array, means: Array, counts: Array, squares: Ar
     np.add.at(spread, place, np.sum((x - means[place]) ** 2, axis=1))
     off = float(np.max(np.abs(sums) / counts[:, None], initial=0.0))
     size = float(np.max(np.abs(x)))
-    if not off <= near or np.any(np.abs(spread - squares) > 1e-9 * spread + counts * near * size):
+    if not off <= near or not np.all(np.abs(spread - squares) <= 1e-9 * spread + counts * near * size):
         refuse(model, "means or radii of its subclusters are not those of their rows")
     return off
 

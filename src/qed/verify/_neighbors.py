@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.verify._declared import declares
 from qed.verify._refusals import refuse
-from qed.verify._rows import EXTENDED, Rows, read
+from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
 from qed.verify._same_data import require_same_data, summarize_columns
 from qed.verify._verdict import Verdict
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
+ROUNDINGS = 128  # of a sum for each of its terms: angles and powers take several operations
 QUERIES = 24
 BLOCK = 4096
 DISTANCES = 100_000_000  # differences of entries that are taken to follow answers about many rows
@@ -35,13 +37,23 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     if y is not None and np.ndim(y) == 1 and np.ndim(vars(model).get("targets_", ())) == 2:
         refuse(model, "it keeps a table of targets, and these are one number a row")
     _require_metric(model)
+    _require_rounding(model, certificate)
     model = copy(model)
     vars(model).pop("feature_names_in_", None)  # compared before; questions come without names
     queries = _points(model.rows_)
-    test = _density if "bandwidth_" in model.__dict__ else _neighbours
+    test = _density if declares(model, "bandwidth_") else _neighbours
     off = test(model, model.rows_, queries, certificate.rounding)
     claimed = certificate.rounding
     return Verdict(certificate.statement, float(len(queries)), off, claimed, claimed, "points asked")
+
+
+def _require_rounding(model: Any, certificate: SearchCertificate) -> None:
+    """Refuse a stated rounding that sums over columns, of powers, and over rows do not have."""
+    rows, power = model.rows_, float(model.effective_metric_params_.get("p", 1.0))
+    times = max(power, 1 / power) if 0 < power < np.inf else 1.0
+    most = ROUNDINGS * (rows.shape[1] * times + 64 + len(rows) / 512) * DOUBLE
+    if not certificate.rounding <= most:
+        refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and distances round by {most:.3g} at most")
 
 
 def _require_metric(model: Any) -> None:
@@ -154,7 +166,7 @@ def _require_nearest(model: Any, rows: Array, query: Array, stated: Array, found
     left[found] = False
     if left.any():
         nearest = np.flatnonzero(left)[np.argmin(true[left])]
-        if true[nearest] + slack[nearest] < stated[-1]:
+        if not true[nearest] + slack[nearest] >= stated[-1]:
             refuse(model, f"row {nearest} is nearer than a neighbour that it names")
         twins = left & np.all(rows == rows[found[-1]], axis=1)
         if twins[: found[-1]].any():
@@ -196,7 +208,7 @@ def _require_answers(model: Any, method: str, answers: Array, told: Array, ids: 
     if labels is None:
         y = np.asarray(model.targets_, EXTENDED)[ids]
         size = np.einsum("ij...,ij->i...", np.abs(y), v)
-        wrong = np.abs(np.einsum("ij...,ij->i...", y, v) - answers) > near * size
+        wrong = ~(np.abs(np.einsum("ij...,ij->i...", y, v) - answers) <= near * size)
     else:
         wrong = _wrong_votes(model, method, answers, v, ids, labels, near)
     if wrong.any():
@@ -206,9 +218,10 @@ def _require_answers(model: Any, method: str, answers: Array, told: Array, ids: 
 def _wrong_votes(model: Any, method: str, answers: Array, v: Array, ids: Array, labels: Any, near: float) -> Array:
     shares = np.stack([np.sum(v * (model.targets_[ids] == c), axis=1) for c in range(len(labels))], axis=1)
     if method == "predict_proba":
-        return np.asarray(np.abs(shares - answers) > near)
+        return np.asarray(~(np.abs(shares - answers) <= near))
     chosen = answers[:, None] == labels
-    return np.asarray(~chosen.any(axis=1) | (chosen & (shares < shares.max(axis=1, keepdims=True) - near)).any(axis=1))
+    best = shares >= shares.max(axis=1, keepdims=True) - near
+    return np.asarray(~(chosen & best).any(axis=1))
 
 
 def _density(model: Any, rows: Array, queries: Array, rounding: float) -> float:

@@ -131,9 +131,9 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint
     size = max(forms.size(), float(np.finfo(float).eps))
     tolerance = 1e-4 if model.embedding_.dtype == np.float32 else 1e-7
     Y = _axes(model, points)
-    if np.abs(Y.T @ Y - np.eye(Y.shape[1])).max(initial=0.0) > tolerance or np.abs(Y.sum(axis=0)).max(
+    if not np.abs(Y.T @ Y - np.eye(Y.shape[1])).max(initial=0.0) <= tolerance or not np.abs(Y.sum(axis=0)).max(
         initial=0.0
-    ) > np.sqrt(len(Y)) * max(tolerance, 1e-5):
+    ) <= np.sqrt(len(Y)) * max(tolerance, 1e-5):
         refuse(model, "its points are not orthonormal, about zero")
     image = forms.times(Y)
     values = np.einsum("ij,ij->j", Y, image)
@@ -171,7 +171,7 @@ def _require_settled(model: Any, V: Array, image: Array, known: Array, size: flo
         np.abs(np.diff(known)) <= 0.99 * TIED * size
     )  # at the limit itself rounding decides, and either axes are right
     ascends = len(known) == 0 or known[-1] >= known[0]
-    if np.any(np.diff(quotients) * (1 if ascends else -1) < -1.01 * TIED * size):
+    if not np.all(np.diff(quotients) * (1 if ascends else -1) >= -1.01 * TIED * size):
         refuse(model, "its axes are not in order")
     centred = rows - rows[:1]  # exact where a column is constant: its mean is rounded
     centred = centred - centred.mean(axis=0)
@@ -209,8 +209,8 @@ def _spectral(model: Any, measure: Measure, points: Array, y: Any) -> Stationary
     V = _axes(model, points) * roots[:, None]
     first = np.sqrt(degrees / max(float(degrees.sum()), 1e-300))  # of value one, and left out
     if (
-        np.abs(V.T @ V - np.eye(V.shape[1])).max(initial=0.0) > tolerance
-        or np.abs(first @ V).max(initial=0.0) > 10 * tolerance
+        not np.abs(V.T @ V - np.eye(V.shape[1])).max(initial=0.0) <= tolerance
+        or not np.abs(first @ V).max(initial=0.0) <= 10 * tolerance
     ):
         refuse(model, "its points are not orthonormal with the weights of their degrees, about zero")
     image = matrix @ V

@@ -57,7 +57,7 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     if V.shape != (n, k) or (model.n_components is not None and not 1 <= k <= model.n_components):
         refuse(model, "its eigenvectors have other shapes than asked for")
     rounding_error = near * n
-    if np.linalg.norm(V.T @ V - np.eye(k)) > certificate.orthogonality + 1e-13 * k:
+    if not np.linalg.norm(V.T @ V - np.eye(k)) <= certificate.orthogonality + 1e-13 * k:
         refuse(model, "its eigenvectors are not orthonormal")
     largest = V[np.argmax(np.abs(V), axis=0), np.arange(k)]
     ties = np.abs(V) >= (1 - 1e-9) * np.max(np.abs(V), axis=0)

@@ -28,18 +28,18 @@ def _require_leading(model: Any, B: Array, points: Array) -> tuple[float, float]
     tolerance = (1e-5 if model.embedding_.dtype == np.float32 else 1e-8) * (
         abs(values).max(initial=0.0) + 1e-6 * size
     ) + 1e-300
-    if np.abs(points.T @ points - np.diag(positive)).max(initial=0.0) > tolerance:
+    if not np.abs(points.T @ points - np.diag(positive)).max(initial=0.0) <= tolerance:
         refuse(model, "its points are not orthogonal, of lengths that its eigenvalues say")
     lengths = np.sqrt(positive)
     V = np.divide(points, lengths, out=np.zeros_like(points), where=lengths > 0)
     off = np.linalg.norm(B @ V - V * values, axis=0)[lengths > 0]
-    if off.max(initial=0.0) > 100 * tolerance:
+    if not off.max(initial=0.0) <= 100 * tolerance:
         refuse(model, "its points are no eigenvectors")
     if len(B) <= LARGE:
         best = np.sort(np.linalg.eigvalsh(B))[::-1][:k]
-        if np.abs(best - values[:k]).max(initial=0.0) > tolerance:
+        if not np.abs(best - values[:k]).max(initial=0.0) <= tolerance:
             refuse(model, "its eigenvalues are not the largest")
-    elif _largest_outside(B, V) > values[k - 1] + tolerance + 1e-6 * abs(values[0]):
+    elif not _largest_outside(B, V) <= values[k - 1] + tolerance + 1e-6 * abs(values[0]):
         refuse(model, "there is a larger eigenvalue")
     strain = float(np.sum((B - points @ points.T) ** 2)) if len(B) <= LARGE else _strain(B, points)
     top = max(abs(float(values[0])), float(np.finfo(float).eps) * float(np.abs(B).max(initial=0.0)))
@@ -76,7 +76,7 @@ SMALL = 1e-4  # share of all squares: strain is their difference
 def _require_distances(model: Any, D: Array) -> None:
     stored = np.asarray(model.dissimilarity_matrix_, np.float64)
     size = float(np.abs(D).max(initial=0.0))
-    if stored.shape != D.shape or np.abs(stored - D).max(initial=0.0) > 1e-6 * size:
+    if stored.shape != D.shape or not np.abs(stored - D).max(initial=0.0) <= 1e-6 * size:
         refuse(model, "the distances that it keeps are others")
 
 
@@ -187,7 +187,7 @@ def _require_paths(model: Any, links: list[dict[int, float]]) -> None:
         others = np.fromiter(near, np.int64)
         least = np.min(G[:, others] + np.fromiter(near.values(), np.float64), axis=1)
         least[v] = 0.0
-        if np.abs(least - G[:, v]).max() > 1e-9 * size:
+        if not np.abs(least - G[:, v]).max() <= 1e-9 * size:
             refuse(model, f"a path to row {v} is not the shortest")
 
 

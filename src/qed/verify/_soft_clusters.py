@@ -91,7 +91,7 @@ def _require_labels(model: Any, X: Any, sample_weight: Any, centres: Array) -> N
         away = np.stack([np.sum((x[some] - c) ** 2, axis=1) for c in centres], axis=1)
         own = away[np.arange(len(away)), labels[some]]
         scale = away.max(axis=1) + np.sum(x[some] ** 2, axis=1) + np.max(np.sum(centres**2, axis=1))
-        if np.any(own - away.min(axis=1) > 1e-12 * x.shape[1] * scale):
+        if not np.all(own - away.min(axis=1) <= 1e-12 * x.shape[1] * scale):
             refuse(model, "its labels do not name the nearest centres")
         s = np.ones(len(own)) if data.weight is None else data.weight[some]
         inertia, size = inertia + float(s @ own), size + float(s @ scale)

@@ -54,7 +54,7 @@ def check_steps(fit: Learnt) -> float:
         if stops:
             rise = trials[best] - before
             ended = at == len(order)
-            if (ended and rise > model.tol + 2 * slack) or (not ended and rise < model.tol - 2 * slack):
+            if not (rise <= model.tol + 2 * slack if ended else rise >= model.tol - 2 * slack):
                 refuse_changed(
                     model, f"ended after {len(order)} steps, and the next would change the score by {rise:.6g}{_DRAWN}"
                 )

@@ -73,7 +73,7 @@ def check_covarying(model: Any, certificate: SubspaceCertificate, X: Any, y: Any
         values = np.linalg.svd(C, compute_uv=False)
         if not w.any():
             noise = float(np.linalg.norm(rest)) <= 4 * tables.rounding * float(np.linalg.norm(tables.Y))
-            if not noise and values[0] > 4 * tables.rounding * size:
+            if not noise and not values[0] <= 4 * tables.rounding * size:
                 refuse(model, f"pair {j} is missing, and what is left of both tables still varies together")
             _require_nothing(model, j)
             continue
