@@ -36,7 +36,9 @@ MAX_DENSE_UNKNOWNS = 1500
 MOST_COLUMNS_ALONE = (
     256  # a product of a block takes milliseconds then, and waiting for a second thread of BLAS may take longer
 )
-BELIEVED = 1e-4  # of both objectives: how much stated rounding is taken; of 10,000 honest fits one stated a seventh of it
+BELIEVED = (
+    1e-4  # of both objectives: how much stated rounding is taken; of 10,000 honest fits one stated a seventh of it
+)
 TIMES_LESS_EXACT = 2.0**20  # how far sums of a fit in double precision, bounded term by term, may be beyond those here
 HALVINGS = 48  # of the range of targets: what is left moves no objective by a millionth
 
