@@ -47,6 +47,7 @@ class Leading:
     vectors: Array  # (d, k)
     residual: float  # Frobenius norm of the images less values times vectors
     following: float  # the next Ritz value, 0 if there is none
+    least: float  # the least one: below zero where the matrix is not positive, and seen to be so
     outcome: str
     steps: int
 
@@ -107,7 +108,8 @@ class _Span:
         turn = np.ascontiguousarray(turn[:, :k])
         following = float(max(values[k], 0.0)) if len(values) > k else 0.0
         vectors = _kernels.product(self.V[:, : self.size], turn)
-        return Leading(np.maximum(values[:k], 0.0), vectors, self.residual(turn), following, outcome, steps)
+        held, least = np.maximum(values[:k], 0.0), float(values[-1])
+        return Leading(held, vectors, self.residual(turn), following, least, outcome, steps)
 
 
 def leading(

@@ -67,7 +67,10 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     if not off <= certificate.backward_error * abs(total) + rounding_error:
         refuse(model, f"its pairs are no eigenpairs of the kernel (off by {off:.3g})")
     _require_eigenvalues(model, x, centred, near)
-    best = float(np.sum(np.sort(np.linalg.eigvalsh(centred))[::-1][:k]))
+    every = np.linalg.eigvalsh(centred)
+    if every[0] < -(2e-7 * max(total, 0.0) + rounding_error):
+        refuse(model, f"its kernel has an eigenvalue of {every[0]:.3g}: there is no feature space")
+    best = float(np.sum(every[::-1][:k]))
     distance = max(best - float(np.sum(values)), 0.0)
     if not distance <= certificate.gap + rounding_error:
         refuse(model, f"other directions explain {distance:.3g} more, and at most {certificate.gap:.3g} is claimed")
