@@ -153,14 +153,15 @@ PROBLEMS = (
         "lle-small", "LocallyLinearEmbedding 300×20", (300, 20), "LocallyLinearEmbedding", "reconstruction_error_"
     ),
     by_descent("lle", "LocallyLinearEmbedding 5000×20", (5_000, 20), "LocallyLinearEmbedding", "reconstruction_error_"),
-    # where a random start leads is chance, in both libraries: other seeds of scikit-learn say what is to be expected
+    # which minimum a random start leads to is chance, in both libraries: of four the best counts, and other seeds of
+    # scikit-learn say what is to be expected
     Problem(
         "mds-random",
-        "MDS 1500×20, 100 steps",
+        "MDS 1500×20, 100 steps, best of 4 starts",
         (1_500, 20),
         sheet,
         "MDS",
-        {"n_init": 1, "max_iter": 100, "init": "random"},
+        {"n_init": 4, "max_iter": 100, "init": "random"},
         "workflow",
         run=by_seed,
         reference="scikit_learn",
