@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
-MOVED = 4  # rows that change their cluster are at most one in so many when they alone are gathered from the kernel, a copy
+# At most one row in so many changes its cluster where these rows alone are gathered from the kernel, which copies them.
+MOVED = 4
 BOUND_ROWS = 1000  # rows of a kernel whose eigenvalues are found for the bound
 
 

@@ -138,9 +138,7 @@ class MiniBatchNMF(NonnegativeFactors):
                         codes = W0[first : first + size]  # from which the next pass goes on
                         if self.fresh_restarts:
                             codes[:] = 0.0
-                        components, cost = self._step(
-                            x, codes, components, penalty, fade, to_rest=self.fresh_restarts
-                        )
+                        components, cost = self._step(x, codes, components, penalty, fade, converge=self.fresh_restarts)
                         smooth = cost if smooth is None else smooth + (cost - smooth) * min(1.0, size / (n + 1))
                         best, since = (smooth, 0) if smooth < best else (best, since + 1)
                         change = float(np.linalg.norm(components - before))
@@ -159,12 +157,12 @@ class MiniBatchNMF(NonnegativeFactors):
         self._store(X, found, penalty, seen)
 
     def _step(
-        self, x: Any, codes: Array, H: Array, penalty: steps.Penalty, fade: float, *, to_rest: bool
+        self, x: Any, codes: Array, H: Array, penalty: steps.Penalty, fade: float, *, converge: bool
     ) -> tuple[Array, float]:
         """Lower codes of a batch, and move the components; return them and the cost of a row before."""
         beta = steps.beta_of(self.beta_loss)
         if beta == 2:
-            cost, up, down = steps.squared_slopes(x, codes, H, penalty, to_rest=to_rest)
+            cost, up, down = steps.squared_slopes(x, codes, H, penalty, converge=converge)
         else:
             W = steps.multiplied_codes(x, H, beta, penalty, self.fresh_restarts_max_iter)
             cost = steps.divergence(x, W, H, beta) + penalty.on_codes(W)
@@ -197,7 +195,7 @@ class MiniBatchNMF(NonnegativeFactors):
             components = self.components_
         penalty = steps.Penalty.of(self, *x.shape)
         codes = np.zeros((x.shape[0], len(components)))
-        components, _ = self._step(x, codes, components, penalty, self.forget_factor, to_rest=True)
+        components, _ = self._step(x, codes, components, penalty, self.forget_factor, converge=True)
         found = steps.Factors(codes, np.ascontiguousarray(components.T), self.n_steps_, "max_iter")
         self._store(x, found, penalty, seen)
         return self

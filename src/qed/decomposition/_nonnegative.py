@@ -143,14 +143,14 @@ def codes(X: Any, H: Array, penalty: Penalty, W: Array | None = None) -> Array:
     return W
 
 
-def squared_slopes(x: Any, W: Array, H: Array, penalty: Penalty, *, to_rest: bool) -> tuple[float, Array, Array]:
-    """Lower codes W of some rows, in place, by a few sweeps or until they come to rest.
+def squared_slopes(x: Any, W: Array, H: Array, penalty: Penalty, *, converge: bool) -> tuple[float, Array, Array]:
+    """Lower codes W of some rows, in place, by a few sweeps or until they converge.
 
     Return the cost, and the two parts of the slope of squared error by components.
     """
     A, Ht, sizes = design(x), np.ascontiguousarray(H.T), squares(x)
     G, P, l1, l2 = _kernels.product(H, Ht), A.product(Ht), penalty.l1_W, penalty.l2_W
-    if to_rest:
+    if converge:
         value, _ = _kernels.code_rows(G, P, W, EXACT / 2 * sizes, l1, l2, positive=True, sweeps=MOST_SWEEPS)
     else:
         value, _ = _kernels.sweep_rows(G, P, W, l1, l2, sweeps=SWEEPS)
