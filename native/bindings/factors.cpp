@@ -129,10 +129,11 @@ void bind_factors(nb::module_& module) {
 Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
 of it, or after ``sweeps``. Returns how many rows ended so, the objective, and what entries of W could gain at the start, each
 alone, summed over rows. All three tables are in C order.)doc");
-    module.def("sweep_rows", &sweep, arg("G"), arg("P"), arg("W"), arg("lasso"), arg("ridge"), arg("sweeps"),
-               nb::sig("def sweep_rows(G: Vector, P: Vector, W: Vector, lasso: float, ridge: float, sweeps: int) -> "
-                       "tuple[float, float]"),
-               R"doc(Lower w'(G + ridge)w / 2 − p'w + lasso sum(w) for each row p of P (n, k), over w >= 0, by so many sweeps.
+    module.def(
+        "sweep_rows", &sweep, arg("G"), arg("P"), arg("W"), arg("lasso"), arg("ridge"), arg("sweeps"),
+        nb::sig("def sweep_rows(G: Vector, P: Vector, W: Vector, lasso: float, ridge: float, sweeps: int) -> "
+                "tuple[float, float]"),
+        R"doc(Lower w'(G + ridge)w / 2 − p'w + lasso sum(w) for each row p of P (n, k), over w >= 0, by so many sweeps.
 
 Rows of W (n, k), where each begins, are written over. Returns the objective, and what entries of W could gain at the start,
 each alone, summed over rows. All three tables are in C order.)doc");
