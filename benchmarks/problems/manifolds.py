@@ -77,6 +77,12 @@ def lowered(task: str, left: str, library: str, params: dict[str, Any]) -> Calla
     return lambda X, _: float(getattr(model(**params).fit(X), left))
 
 
+def by_seed(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The stress from a random start."""
+    model = model_of(library, "manifold", "MDS")
+    return lambda X, _: float(model(**{"random_state": 0, **params}).fit(X).stress_)
+
+
 def majorised(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
     """The stress after steps of majorisation from given points: from other starts they reach other minima, by chance."""
     smacof = import_module(f"{library}.manifold").smacof
@@ -147,16 +153,19 @@ PROBLEMS = (
         "lle-small", "LocallyLinearEmbedding 300×20", (300, 20), "LocallyLinearEmbedding", "reconstruction_error_"
     ),
     by_descent("lle", "LocallyLinearEmbedding 5000×20", (5_000, 20), "LocallyLinearEmbedding", "reconstruction_error_"),
-    by_descent(
+    # which minimum a random start leads to is chance, in both libraries: of four the best counts, and other seeds of
+    # scikit-learn say what is to be expected
+    Problem(
         "mds-random",
-        "MDS 1500×20, 100 steps",
+        "MDS 1500×20, 100 steps, best of 4 starts",
         (1_500, 20),
+        sheet,
         "MDS",
-        "stress_",
-        n_init=1,
-        max_iter=100,
-        init="random",
-        random_state=0,
+        {"n_init": 4, "max_iter": 100, "init": "random"},
+        "workflow",
+        run=by_seed,
+        reference="scikit_learn",
+        is_ceiling=True,
     ),
     Problem(
         "mds",

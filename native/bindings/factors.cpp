@@ -38,6 +38,14 @@ std::tuple<Index, double, double> code(const Fixed2& gram, const Fixed2& right, 
     return {found.unfinished, found.value, found.gain};
 }
 
+std::tuple<double, double> sweep(const Fixed2& gram, const Fixed2& right, Changed2& w, double lasso, double ridge,
+                                 Index sweeps) {
+    const CodeProblem problem = problem_of(gram, right, w, lasso, ridge, true);
+    CodeTally found{};
+    run([&] { found = sweep_rows(problem, sweeps, w.data()); });
+    return {found.value, found.gain};
+}
+
 Doubles pursue(const Fixed2& gram, const Fixed2& right, const Array& squares, Index most, double tolerance) {
     const Index k = static_cast<Index>(gram.shape(0));
     const Index n = static_cast<Index>(right.shape(0));
@@ -121,6 +129,14 @@ void bind_factors(nb::module_& module) {
 Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
 of it, or after ``sweeps``. Returns how many rows ended so, the objective, and what entries of W could gain at the start, each
 alone, summed over rows. All three tables are in C order.)doc");
+    module.def(
+        "sweep_rows", &sweep, arg("G"), arg("P"), arg("W"), arg("lasso"), arg("ridge"), arg("sweeps"),
+        nb::sig("def sweep_rows(G: Vector, P: Vector, W: Vector, lasso: float, ridge: float, sweeps: int) -> "
+                "tuple[float, float]"),
+        R"doc(Lower w'(G + ridge)w / 2 − p'w + lasso sum(w) for each row p of P (n, k), over w >= 0, by so many sweeps.
+
+Rows of W (n, k), where each begins, are written over. Returns the objective, and what entries of W could gain at the start,
+each alone, summed over rows. All three tables are in C order.)doc");
     module.def("pursue_rows", &pursue, arg("G"), arg("P"), arg("squares"), arg("most"), arg("tolerance"),
                nb::sig("def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: float) -> Vector"),
                R"doc(Codes (n, k) of rows by orthogonal matching pursuit from products G (k, k) and P (n, k).

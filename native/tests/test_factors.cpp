@@ -67,6 +67,31 @@ TEST(codes_of_independent_atoms_are_shrunk_products) {
     CHECK((w == std::vector<double>{3.0, 0.0, -2.0, 0.0}));
 }
 
+TEST(sweeps_of_several_rows_are_those_of_single_ones) {
+    constexpr Index n = 70;
+    constexpr Index k = 5;
+    const std::vector<double> A = check::numbers(k * k);
+    std::vector<double> G(k * k, 0.0);
+    for (std::size_t i = 0; i < k; ++i) {
+        for (std::size_t j = 0; j < k; ++j) {
+            for (std::size_t l = 0; l < k; ++l) {
+                G[i * k + j] += A[i * k + l] * A[j * k + l];
+            }
+        }
+    }
+    const std::vector<double> P = check::numbers(n * k);
+    const std::vector<double> enough(n, 0.0);
+    std::vector<double> one_by_one(n * k, 0.5);
+    std::vector<double> together(n * k, 0.5);
+    const CodeProblem problem{G.data(), P.data(), n, k, 0.01, 0.02, true};
+    const CodeTally slow = code_rows(problem, enough.data(), 3, one_by_one.data());
+    const CodeTally quick = sweep_rows(problem, 3, together.data());
+    for (std::size_t i = 0; i < n * k; ++i) {
+        CHECK(std::abs(one_by_one[i] - together[i]) < 1e-12);
+    }
+    CHECK(std::abs(slow.value - quick.value) < 1e-10 && std::abs(slow.gain - quick.gain) < 1e-10);
+}
+
 TEST(contrasts_are_sums_over_rows) {
     set_thread_count(2);
     constexpr Index n = 1000;

@@ -170,3 +170,18 @@ def test_changed_groups_are_refused_and_threads_change_nothing(model):
     model.labels_ = np.where(np.arange(300) == row, -1, model.labels_)
     with pytest.raises(qed.CertificateError):
         qed.verify(model, MOONS)
+
+
+@pytest.mark.parametrize("cut", [0.0, 0.05, 0.1, 0.3, 10.0])
+def test_one_tree_of_hdbscan_gives_the_clusters_of_every_distance(cut):
+    ours, other = HDBSCAN(5).fit(MOONS), theirs.HDBSCAN(5, copy=True).fit(MOONS)
+    for least in (1, 5, 40):
+        found, want = ours.dbscan_clustering(cut, least), other.dbscan_clustering(cut, least)
+        np.testing.assert_array_equal(found < 0, want < 0)
+        pairs = set(zip(found.tolist(), want.tolist(), strict=True))
+        assert len(pairs) == len(set(found.tolist())) == len(set(want.tolist()))
+    for odd in (-1.0, np.nan):
+        with pytest.raises(qed.InvalidParameter, match="cut_distance must be"):
+            ours.dbscan_clustering(odd)
+    with pytest.raises(qed.InvalidParameter, match="min_cluster_size must be"):
+        ours.dbscan_clustering(0.1, 0)

@@ -87,6 +87,16 @@ def test_a_given_kernel_a_function_and_what_is_no_kernel():
         plain.inverse_transform(np.ones((1, 2)))
 
 
+@pytest.mark.parametrize("n", [100, 700])
+def test_a_kernel_that_is_no_inner_product_is_refused_however_many_rows(n, monkeypatch):
+    rows = np.random.default_rng(3).standard_normal((n, 6))
+    with pytest.raises(InvalidData, match="negative eigenvalues"):
+        KernelPCA(3, kernel="sigmoid", gamma=0.1).fit(rows)
+    monkeypatch.setattr("qed.decomposition._kernel_pca._negligible", lambda *_: 1e9)
+    with pytest.raises(qed.CertificateError, match="no feature space"):
+        qed.verify(KernelPCA(3, kernel="sigmoid", gamma=0.1, random_state=0).fit(rows), rows)
+
+
 def test_a_kernel_that_gives_no_number_is_refused_in_words():
     for odd in (lambda a, b: "word", lambda a, b: None, lambda a: 1.0, np.add):
         with pytest.raises(qed.InvalidParameter, match="gives no number"):

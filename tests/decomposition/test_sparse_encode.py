@@ -7,7 +7,7 @@ import pytest
 from sklearn.decomposition import sparse_encode as theirs
 
 from qed.core import InvalidData, InvalidParameter
-from qed.decomposition import sparse_encode
+from qed.decomposition import SparseCoder, sparse_encode
 
 rng = np.random.default_rng(8)
 ATOMS = rng.standard_normal((15, 10))
@@ -59,3 +59,8 @@ def test_what_makes_no_sense_is_refused():
     for wrong in ({"positive": True}, {"n_nonzero_coefs": 0}):
         with pytest.raises(InvalidParameter):
             sparse_encode(X, ATOMS, algorithm="omp", **wrong)
+
+
+def test_a_coder_tells_how_many_atoms_it_has():
+    assert SparseCoder(ATOMS).fit(X).n_components_ == 15
+    assert SparseCoder().fit(X).n_components_ == 10  # unit vectors

@@ -75,6 +75,12 @@ def test_cells_are_those_of_the_nearest_centre():
         VoronoiDisplay.from_estimator(model, X[:, :1])
 
 
+def test_no_two_of_ten_groups_look_the_same():
+    display = EmbeddingDisplay(points=np.eye(10)[:, :2], target=np.arange(10)).plot()
+    looks = {(dots.get_facecolor().tobytes(), dots.get_paths()[0].vertices.tobytes()) for dots in display.points_}
+    assert len(looks) == 10
+
+
 def test_embeddings_say_how_faithful_they_are():
     rows = np.column_stack([X, RNG.normal(size=120)])
     model = PCA(2).fit(rows)

@@ -1637,6 +1637,14 @@ def sweep_products(Q: Vector, groups: SweptGroups, visits: NDArray[np.int64], po
     written to.
     """
 
+def sweep_rows(G: Vector, P: Vector, W: Vector, lasso: float, ridge: float, sweeps: int) -> tuple[float, float]:
+    """
+    Lower w'(G + ridge)w / 2 − p'w + lasso sum(w) for each row p of P (n, k), over w >= 0, by so many sweeps.
+
+    Rows of W (n, k), where each begins, are written over. Returns the objective, and what entries of W could gain at the start,
+    each alone, summed over rows. All three tables are in C order.
+    """
+
 def take_columns(X: Matrix, index: Indices, scale: Vector | None, shift: Vector | None) -> Vector:
     """
     Columns of diag(scale) (X − shift), (n, k), in Fortran order. ``index`` is int64.

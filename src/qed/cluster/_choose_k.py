@@ -149,7 +149,7 @@ class KChoice:
         from qed.core import _canvas  # noqa: PLC0415  matplotlib is loaded by a drawing
 
         if axes is None:
-            axes, _ = _canvas.panels(4, 2, size=(3.2, 2.6))
+            axes, _ = _canvas.panels(4, 2, size=(6.4, 5.2))
         for ax, (rule, name) in zip(
             axes,
             {"elbow": "inertia", "silhouette": "silhouette", "gap": "gap", "stability": "stability"}.items(),

@@ -16,6 +16,7 @@ from qed.core import (
     Array,
     Clusterer,
     InvalidData,
+    InvalidParameter,
     NonNegative,
     Number,
     Positive,
@@ -127,6 +128,30 @@ class HDBSCAN(Clusterer):
             what="Groups that last longest among all densities", rows=n, rounding=(space.rows.shape[1] + 8) * UNIT
         )
         return self
+
+    def dbscan_clustering(self, cut_distance: float, min_cluster_size: int = 5) -> Array:
+        """Return the clusters of DBSCAN at one distance, from the tree of the fit; border rows are noise.
+
+        Parameters
+        ----------
+        cut_distance : float
+            Mutual reachability at and beyond which rows are not linked, at least 0.
+        min_cluster_size : int
+            Rows of a cluster, at least; those of smaller ones are noise.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Clusters, -1 for noise.
+        """
+        self._check_is_fitted()
+        if not cut_distance >= 0:
+            raise InvalidParameter(f"cut_distance must be a number >= 0, got {cut_distance!r}.")
+        if min_cluster_size < 1:
+            raise InvalidParameter(f"min_cluster_size must be at least 1, got {min_cluster_size!r}.")
+        groups = Dendrogram(self.tree_children_, self.tree_distances_).cut(height=float(cut_distance))
+        is_large = np.bincount(groups) >= min_cluster_size
+        return np.where(is_large, np.cumsum(is_large) - 1, -1)[groups]
 
     def _chosen(self, tree: _Condensed, n: int) -> list[int]:
         """Choose groups of which none holds another."""

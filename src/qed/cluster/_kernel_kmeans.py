@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
+# At most one row in so many changes its cluster where these rows alone are gathered from the kernel, which copies them.
+MOVED = 4
 BOUND_ROWS = 1000  # rows of a kernel whose eigenvalues are found for the bound
 
 
@@ -162,24 +164,27 @@ class KernelKMeans(Clusterer):
 
     def _lloyd(self, K: Array, s: Array, labels: Array, progress: Progress) -> _Run:
         """Move rows to their nearest centre until none moves."""
-        k, trace, outcome = self.n_clusters, [], "max_iter"
-        away = _distances(K, s, labels, k, np.diag(K))
+        k, trace, outcome, own = self.n_clusters, [], "max_iter", np.diag(K)
+        sums = K @ _members(s, labels, k)
+        away = _distances(sums, s, labels, own)
         try:
             for _ in range(self.max_iter):
-                after = np.argmin(away, axis=1)
-                after = _filled(after, away, s, k)
+                after = _filled(np.argmin(away, axis=1), away, s, k)
                 if np.array_equal(after, labels):
                     outcome = "solved"
                     break
+                sums = _moved(K, s, sums, labels, after)
                 labels = after
-                away = _distances(K, s, labels, k, np.diag(K))
+                away = _distances(sums, s, labels, own)
                 trace.append(_inertia(away, s, labels))
                 if progress.step(trace[-1]) is STOP:
                     outcome = "stopped"
                     break
         except KeyboardInterrupt:
             outcome = "interrupted"
-        return _Run(labels, _inertia(away, s, labels), trace, outcome)
+        # anew: sums to which steps added carry the rounding of all of them
+        inertia = _inertia(_distances(K @ _members(s, labels, k), s, labels, own), s, labels)
+        return _Run(labels, inertia, [*trace[:-1], inertia] if trace else trace, outcome)
 
     def predict(self, X: Any) -> Array:
         """Return the nearest centre of rows, in the feature space.
@@ -206,8 +211,7 @@ class KernelKMeans(Clusterer):
 
 def _shares(s: Array, labels: Array, k: int) -> Array:
     """Return the weight of each row in the mean of each cluster, (n, k)."""
-    Z = np.zeros((len(labels), k))
-    Z[np.arange(len(labels)), labels] = s
+    Z = _members(s, labels, k)
     weight = Z.sum(axis=0)
     return np.asarray(Z / np.where(weight > 0, weight, 1.0))
 
@@ -223,12 +227,30 @@ def _within(K: Array, s: Array, labels: Array, k: int) -> Array:
     return np.where(Z.any(axis=0), found, np.inf)
 
 
-def _distances(K: Array, s: Array, labels: Array, k: int, own: Array) -> Array:
-    """Return squared distances of rows to all centres."""
-    Z = _shares(s, labels, k)
-    products = K @ Z
-    within = np.where(Z.any(axis=0), np.einsum("ij,ij->j", Z, products), np.inf)
-    return np.asarray(own[:, None] - 2 * products + within)
+def _members(s: Array, labels: Array, k: int) -> Array:
+    """Return the weight of each row in its cluster, (n, k)."""
+    Z = np.zeros((len(labels), k))
+    Z[np.arange(len(labels)), labels] = s
+    return Z
+
+
+def _moved(K: Array, s: Array, sums: Array, before: Array, after: Array) -> Array:
+    """Return sums of the kernel over clusters when some rows changed theirs: of all rows, or where few did, of these alone."""
+    k, rows = sums.shape[1], np.flatnonzero(before != after)
+    if MOVED * len(rows) > len(K):
+        return np.asarray(K @ _members(s, after, k))
+    change = _members(s[rows], after[rows], k) - _members(s[rows], before[rows], k)
+    return np.asarray(sums + K[rows].T @ change)
+
+
+def _distances(sums: Array, s: Array, labels: Array, own: Array) -> Array:
+    """Return squared distances of rows to all centres, from sums of the kernel over clusters; to empty ones they are infinite."""
+    k = sums.shape[1]
+    weight = np.bincount(labels, s, k)
+    means = sums / np.where(weight > 0, weight, 1.0)
+    inside = np.bincount(labels, s * means[np.arange(len(labels)), labels], k)
+    within = np.where(weight > 0, inside / np.where(weight > 0, weight, 1.0), np.inf)
+    return np.asarray(own[:, None] - 2 * means + within)
 
 
 def _inertia(away: Array, s: Array, labels: Array) -> float:

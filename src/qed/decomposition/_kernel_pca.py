@@ -181,6 +181,7 @@ class KernelPCA(Transformer, min_samples=2):
                 progress=progress,
                 tol=self.tol or VALUES_CONVERGED,
             )
+            rounding = 8 * product_rounding(n) * float(np.sum(np.abs(np.diag(K))))
             if n > FORMED and 4 * k < n:
 
                 def apply(Q: Array) -> Array:
@@ -188,9 +189,11 @@ class KernelPCA(Transformer, min_samples=2):
                     image = _kernels.product(K, Q)
                     return np.asarray(image - np.mean(image, axis=0))
 
-                return from_similarities(apply, n, max(total, 0.0), search)
+                found = from_similarities(apply, n, max(total, 0.0), search)
+                if found.least < -_negligible(total, rounding):
+                    raise _negative(found.least, total)
+                return found
             centred = K - self.kernel_means_ - self.kernel_means_[:, None] + self.kernel_mean_
-            rounding = 8 * product_rounding(n) * float(np.sum(np.abs(np.diag(K))))
             _require_positive(centred, max(total, 0.0), rounding)
             return from_columns(centred, rounding, search)
 
@@ -285,13 +288,22 @@ class KernelPCA(Transformer, min_samples=2):
         return _kernels.product(self._kernel(scores, self.X_transformed_fit_), self.dual_coef_)
 
 
+def _negligible(total: float, rounding: float) -> float:
+    """Return how far below zero an eigenvalue may be: centring cancels where rows are far from the origin of feature space."""
+    return 1e-7 * max(total, 0.0) + rounding + 1e-300
+
+
 def _require_positive(centred: Array, total: float, rounding: float) -> None:
-    allowed = 1e-7 * total + rounding  # centring cancels where rows are far from the origin of feature space
-    if allowed > 0 and _kernels.factorises(centred + allowed * np.eye(len(centred))):
+    allowed = _negligible(total, rounding)
+    if _kernels.factorises(centred + allowed * np.eye(len(centred))):
         return
     least = float(np.min(np.linalg.eigvalsh(centred)))
-    if least < -allowed - 1e-300:
-        raise InvalidData(
-            f"The kernel has significant negative eigenvalues ({least:.3g} of a total of {total:.3g}): it is no inner product."
-            " Choose another kernel, or other parameters."
-        )
+    if least < -allowed:
+        raise _negative(least, total)
+
+
+def _negative(least: float, total: float) -> InvalidData:
+    return InvalidData(
+        f"The kernel has significant negative eigenvalues ({least:.3g} of a total of {total:.3g}): it is no inner product."
+        " Choose another kernel, or other parameters."
+    )

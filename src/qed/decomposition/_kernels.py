@@ -71,6 +71,12 @@ def code_rows(
     return float(value), float(gain)
 
 
+def sweep_rows(G: Matrix, P: Matrix, W: Matrix, lasso: float, ridge: float, *, sweeps: int) -> tuple[float, float]:
+    """Take so many sweeps over the coordinates of nonnegative rows of W, in place; return as ``code_rows`` does."""
+    value, gain = _native.sweep_rows(plain(G), plain(P), W, float(lasso), float(ridge), int(sweeps))
+    return float(value), float(gain)
+
+
 def pursue_rows(G: Matrix, P: Matrix, squares: Matrix, most: int, tolerance: float) -> Matrix:
     """Return codes by orthogonal matching pursuit from products alone."""
     return np.asarray(_native.pursue_rows(plain(G), plain(P), plain(squares), int(most), float(tolerance)))

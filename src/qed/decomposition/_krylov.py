@@ -47,6 +47,7 @@ class Leading:
     vectors: Array  # (d, k)
     residual: float  # Frobenius norm of the images less values times vectors
     following: float  # the next Ritz value, 0 if there is none
+    least: float  # the least one: below zero where the matrix is not positive, and seen to be so
     outcome: str
     steps: int
 
@@ -60,10 +61,12 @@ class _Span:
         self.size, self.last = 0, 0
         self.ahead = _orthonormalised(start)  # the block to come
         self.join = np.zeros((self.ahead.shape[1], 0))  # what couples it to the last one
+        self._pairs: tuple[Array, Array] | None = None  # eigenpairs of T, once they were asked for
 
     def grow(self, apply: Callable[[Array], Array]) -> None:
         """Take the block ahead in, multiply it, and find the next one."""
         image = apply(self.ahead)
+        self._pairs = None
         first, self.last = self.size, self.ahead.shape[1]
         self.size = first + self.last
         self.V[:, first : self.size] = self.ahead
@@ -83,9 +86,11 @@ class _Span:
         return bool(self.size + self.ahead.shape[1] > self.V.shape[1])
 
     def pairs(self) -> tuple[Array, Array]:
-        T = self.T[: self.size, : self.size]
-        values, turn = np.linalg.eigh((T + T.T) / 2)
-        return values[::-1], turn[:, ::-1]
+        if self._pairs is None:
+            T = self.T[: self.size, : self.size]
+            values, turn = np.linalg.eigh((T + T.T) / 2)
+            self._pairs = values[::-1], turn[:, ::-1]
+        return self._pairs
 
     def residual(self, turn: Array) -> float:
         """Return how far Ritz vectors are from eigenvectors: what the last block couples to the one ahead."""
@@ -96,14 +101,15 @@ class _Span:
         self.V[:, :keep] = _kernels.product(self.V[:, : self.size], np.ascontiguousarray(turn[:, :keep]))
         self.T[:] = 0.0
         self.T[:keep, :keep] = np.diag(values[:keep])
-        self.size = keep
+        self.size, self._pairs = keep, None
 
     def leading(self, k: int, outcome: str, steps: int) -> Leading:
         values, turn = self.pairs()
         turn = np.ascontiguousarray(turn[:, :k])
         following = float(max(values[k], 0.0)) if len(values) > k else 0.0
         vectors = _kernels.product(self.V[:, : self.size], turn)
-        return Leading(np.maximum(values[:k], 0.0), vectors, self.residual(turn), following, outcome, steps)
+        held, least = np.maximum(values[:k], 0.0), float(values[-1])
+        return Leading(held, vectors, self.residual(turn), following, least, outcome, steps)
 
 
 def leading(

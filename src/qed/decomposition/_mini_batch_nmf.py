@@ -127,7 +127,6 @@ class MiniBatchNMF(NonnegativeFactors):
         size = min(self.batch_size, n)
         fade = self.forget_factor ** (size / n)
         penalty = steps.Penalty.of(self, n, p)
-        sweeps = steps.MOST_SWEEPS if self.fresh_restarts else steps.SWEEPS  # which the next pass goes on from
         taken, outcome = 0, "max_iter"
         best, since, smooth = np.inf, 0, None
         try:
@@ -136,10 +135,10 @@ class MiniBatchNMF(NonnegativeFactors):
                     for first in range(0, n, size):
                         x = rows[first : first + size]
                         before = components
-                        begun = W0[first : first + size], sweeps
+                        codes = W0[first : first + size]  # from which the next pass goes on
                         if self.fresh_restarts:
-                            begun[0][:] = 0.0
-                        components, cost = self._step(x, begun, components, penalty, fade)
+                            codes[:] = 0.0
+                        components, cost = self._step(x, codes, components, penalty, fade, converge=self.fresh_restarts)
                         smooth = cost if smooth is None else smooth + (cost - smooth) * min(1.0, size / (n + 1))
                         best, since = (smooth, 0) if smooth < best else (best, since + 1)
                         change = float(np.linalg.norm(components - before))
@@ -158,12 +157,12 @@ class MiniBatchNMF(NonnegativeFactors):
         self._store(X, found, penalty, seen)
 
     def _step(
-        self, x: Any, begun: tuple[Array, int], H: Array, penalty: steps.Penalty, fade: float
+        self, x: Any, codes: Array, H: Array, penalty: steps.Penalty, fade: float, *, converge: bool
     ) -> tuple[Array, float]:
-        """Lower codes of a batch by so many sweeps, and move the components; return them and the cost of a row before."""
+        """Lower codes of a batch, and move the components; return them and the cost of a row before."""
         beta = steps.beta_of(self.beta_loss)
         if beta == 2:
-            cost, up, down = steps.squared_slopes(x, begun[0], H, penalty, begun[1])
+            cost, up, down = steps.squared_slopes(x, codes, H, penalty, converge=converge)
         else:
             W = steps.multiplied_codes(x, H, beta, penalty, self.fresh_restarts_max_iter)
             cost = steps.divergence(x, W, H, beta) + penalty.on_codes(W)
@@ -196,7 +195,7 @@ class MiniBatchNMF(NonnegativeFactors):
             components = self.components_
         penalty = steps.Penalty.of(self, *x.shape)
         codes = np.zeros((x.shape[0], len(components)))
-        components, _ = self._step(x, (codes, steps.MOST_SWEEPS), components, penalty, self.forget_factor)
+        components, _ = self._step(x, codes, components, penalty, self.forget_factor, converge=True)
         found = steps.Factors(codes, np.ascontiguousarray(components.T), self.n_steps_, "max_iter")
         self._store(x, found, penalty, seen)
         return self

@@ -143,11 +143,17 @@ def codes(X: Any, H: Array, penalty: Penalty, W: Array | None = None) -> Array:
     return W
 
 
-def squared_slopes(x: Any, W: Array, H: Array, penalty: Penalty, sweeps: int) -> tuple[float, Array, Array]:
-    """Lower codes W of some rows, in place; return the cost, and the two parts of the slope of squared error by components."""
+def squared_slopes(x: Any, W: Array, H: Array, penalty: Penalty, *, converge: bool) -> tuple[float, Array, Array]:
+    """Lower codes W of some rows, in place, by a few sweeps or until they converge.
+
+    Return the cost, and the two parts of the slope of squared error by components.
+    """
     A, Ht, sizes = design(x), np.ascontiguousarray(H.T), squares(x)
-    G, P = _kernels.product(H, Ht), A.product(Ht)
-    value, _ = _kernels.code_rows(G, P, W, EXACT / 2 * sizes, penalty.l1_W, penalty.l2_W, positive=True, sweeps=sweeps)
+    G, P, l1, l2 = _kernels.product(H, Ht), A.product(Ht), penalty.l1_W, penalty.l2_W
+    if converge:
+        value, _ = _kernels.code_rows(G, P, W, EXACT / 2 * sizes, l1, l2, positive=True, sweeps=MOST_SWEEPS)
+    else:
+        value, _ = _kernels.sweep_rows(G, P, W, l1, l2, sweeps=SWEEPS)
     up, down = np.ascontiguousarray(A.adjoint_product(W).T), _kernels.product(_kernels.adjoint(W, W), H)
     return max(float(np.sum(sizes)) / 2 + value, 0.0), up, down
 
@@ -159,19 +165,16 @@ def descend(X: Any, W: Array, Ht: Array, penalty: Penalty, rule: tuple[int, floa
     """
     most, tol = rule
     A, null = design(X), float(np.sum(squares(X))) / 2
-    none_W, none_H = np.zeros(len(W)), np.zeros(len(Ht))
     ahead, momentum, values = (W, Ht), Momentum(), [np.inf]
     taken, outcome = 0, "max_iter"
     try:
         for taken in range(1, most + 1):  # noqa: B007  (counted)
             W_next, H_next = (factor.copy() for factor in ahead)
             G, P = _kernels.adjoint(H_next, H_next), A.product(H_next)
-            _, gain = _kernels.code_rows(G, P, W_next, none_W, penalty.l1_W, penalty.l2_W, positive=True, sweeps=SWEEPS)
+            _, gain = _kernels.sweep_rows(G, P, W_next, penalty.l1_W, penalty.l2_W, sweeps=SWEEPS)
             W_ahead = momentum.beyond(W, W_next)
             G, P = _kernels.adjoint(W_ahead, W_ahead), A.adjoint_product(W_ahead)
-            value, more = _kernels.code_rows(
-                G, P, H_next, none_H, penalty.l1_H, penalty.l2_H, positive=True, sweeps=SWEEPS
-            )
+            value, more = _kernels.sweep_rows(G, P, H_next, penalty.l1_H, penalty.l2_H, sweeps=SWEEPS)
             objective = null + value + penalty.on_codes(W_ahead)
             if momentum.overshoots(objective):
                 ahead = W, Ht

@@ -93,6 +93,7 @@ class Components:
     proof: Proof
     solver: str
     outcome: str = "solved"
+    least: float = 0.0  # the least value that products with the matrix showed
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +197,7 @@ def from_similarities(apply: Callable[[Array], Array], n: int, total: float, sea
     rounding_error = 2 * product_rounding(n) * total
     outside = lambda Q: _without(V, apply(_without(V, Q)))  # noqa: E731
     values, proof = _proved_by_probes(V, apply(np.ascontiguousarray(V.T)), outside, (n, total, rounding_error), rng)
-    return Components(V, values, total, proof, "krylov", found.outcome)
+    return Components(V, values, total, proof, "krylov", found.outcome, found.least)
 
 
 def _proved_by_probes(

@@ -68,6 +68,12 @@ class SparseCoder(SparseCoding, requires_fit=False):
 
     certificate_: DualityGapCertificate | ExactCertificate = fitted("What is proven about the codes of the fit.")
 
+    @property
+    def n_components_(self) -> int:
+        """Number of atoms."""
+        self._check_is_fitted()
+        return len(self._atoms(self.n_features_in_))
+
     def _atoms(self, columns: int) -> Array:
         if self.dictionary is None:
             require_memory(8 * columns * columns, f"{columns} unit vectors", "Pass a dictionary of fewer atoms.")

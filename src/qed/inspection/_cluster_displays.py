@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 GRID = 240  # points of a grid in each direction
+MARKERS = "o^sDPv"  # of groups beyond the colours, which begin anew: each colour in one shape after the other
 
 
 def colour_of(group: int) -> str:
     """Return the colour of a group."""
     return _canvas.CURVES[group % len(_canvas.CURVES)]
+
+
+def marker_of(group: int) -> str:
+    """Return the shape of the points of a group: no two of the first 36 have both colour and shape in common."""
+    return MARKERS[group // len(_canvas.CURVES) % len(MARKERS)]
 
 
 def _two_columns(X: Any, what: str) -> tuple[Array, list[str]]:
@@ -318,7 +324,9 @@ class EmbeddingDisplay(Display):
             self.figure_.colorbar(self.points_[0], ax=self.ax_, shrink=0.8)
         else:
             self.points_ = [
-                self.ax_.scatter(*self.points[values == one].T, s=12, color=colour_of(at), label=str(one))
+                self.ax_.scatter(
+                    *self.points[values == one].T, s=12, color=colour_of(at), marker=marker_of(at), label=str(one)
+                )
                 for at, one in enumerate(np.unique(values))
             ]
             _canvas.legend(self.ax_, "best")

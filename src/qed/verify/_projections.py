@@ -67,10 +67,7 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     if not off <= certificate.backward_error * abs(total) + rounding_error:
         refuse(model, f"its pairs are no eigenpairs of the kernel (off by {off:.3g})")
     _require_eigenvalues(model, x, centred, near)
-    best = float(np.sum(np.sort(np.linalg.eigvalsh(centred))[::-1][:k]))
-    distance = max(best - float(np.sum(values)), 0.0)
-    if not distance <= certificate.gap + rounding_error:
-        refuse(model, f"other directions explain {distance:.3g} more, and at most {certificate.gap:.3g} is claimed")
+    distance = _distance_from_best(model, centred, certificate.gap, rounding_error)
     left = max(total - float(np.sum(values)), 0.0)
     slack = rounding_error + 1e-9 * abs(total)
     if not (abs(left - certificate.objective) <= slack and abs(max(total, 0.0) - certificate.null_objective) <= slack):
@@ -82,6 +79,17 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
     elif "dual_coef_" in vars(model) or "X_transformed_fit_" in vars(model):
         refuse(model, "it holds a regression that it was not asked for")
     return Verdict(certificate.statement, left, distance, rounding_error, certificate.gap)
+
+
+def _distance_from_best(model: Any, centred: Array, claimed: float, rounding_error: float) -> float:
+    """Find all eigenvalues: none may be negative, and the largest may exceed those of the model by what is claimed."""
+    every, values = np.linalg.eigvalsh(centred), np.asarray(model.eigenvalues_)
+    if every[0] < -(2e-7 * max(float(np.trace(centred)), 0.0) + rounding_error):
+        refuse(model, f"its kernel has an eigenvalue of {every[0]:.3g}: there is no feature space")
+    distance = max(float(np.sum(every[::-1][: len(values)]) - np.sum(values)), 0.0)
+    if not distance <= claimed + rounding_error:
+        refuse(model, f"other directions explain {distance:.3g} more, and at most {claimed:.3g} is claimed")
+    return distance
 
 
 def _require_eigenvalues(model: Any, x: Array, centred: Array, near: float) -> None:

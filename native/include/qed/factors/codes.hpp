@@ -30,6 +30,10 @@ struct CodeTally {
 /// no more than `enough` of it (n,) or after `sweeps`.
 CodeTally code_rows(const CodeProblem& problem, const double* enough, Index sweeps, double* w);
 
+/// So many sweeps over each row of w (n, k) >= 0, from where it stands, without looking whether it came to rest: several rows
+/// at a time, which is quicker than one by one where most entries move. The problem must be `positive`.
+CodeTally sweep_rows(const CodeProblem& problem, Index sweeps, double* w);
+
 /// Orthogonal matching pursuit of each row: the entry of largest correlation joins, all are refitted, until there are `most`
 /// of them or the squared rest, from `squares` (n,) on, is at most `tolerance`. An entry that depends on the others ends it.
 void pursue_rows(const CodeProblem& problem, const double* squares, Index most, double tolerance, double* w);
