@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Paths = str | os.PathLike[str]
 DECLARABLE = ("float64", "float32")
@@ -27,6 +27,7 @@ class Footer:
     starts: tuple[int, ...]
     types: Mapping[str, str]
     numbers: frozenset[str]  # columns that hold numbers, whatever their type is called
+    words: frozenset[str]  # columns that hold words
 
     @property
     def name(self) -> str:
@@ -88,33 +89,40 @@ def read_footer(path: str) -> Footer:
             )
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
-        def is_number(column: Any) -> bool:
-            kind = column.value_type if kinds.is_dictionary(column) else column
-            tests = (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal)
-            return any(test(kind) for test in tests)
+        def named(*tests: Callable[[Any], bool]) -> frozenset[str]:
+            kind = {one.name: one.type.value_type if kinds.is_dictionary(one.type) else one.type for one in columns}
+            return frozenset(name for name, own in kind.items() if any(test(own) for test in tests))
 
         return Footer(
             path=path,
             n_rows=metadata.num_rows,
             starts=tuple(accumulate(sizes, initial=0)),
             types={field.name: str(field.type) for field in columns},
-            numbers=frozenset(field.name for field in columns if is_number(field.type)),
+            numbers=named(kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal),
+            words=named(kinds.is_string, kinds.is_large_string, kinds.is_string_view),
         )
 
 
 def check_columns(
-    footers: Sequence[Footer], wanted: Sequence[str], declared: Mapping[str, str], *, all_of: bool
+    footers: Sequence[Footer],
+    wanted: Sequence[str],
+    features: Sequence[str],
+    declared: Mapping[str, str],
+    *,
+    all_of: bool,
 ) -> None:
     """Refuse files that lack a wanted column, hold words where numbers belong, or disagree with the first file.
 
-    `all_of` says that every column of the first file is wanted: then an extra column in a later one is an error too.
+    Features may be words, in every file. `all_of` says that every column of the first file is wanted: then an extra column in a
+    later one is an error too.
     """
     first = footers[0]
     for footer in footers:
         for name in wanted:
             if name not in footer.types:
                 raise InvalidData(_missing(name, footer, first))
-            if name not in footer.numbers and name not in declared:
+            are_words = name in features and name in first.words
+            if name not in (footer.words if are_words else footer.numbers) and name not in declared:
                 raise InvalidDataType(_not_a_number(name, footer, first))
         extra = sorted(footer.types.keys() - first.types.keys()) if all_of else []
         if extra:
@@ -134,21 +142,31 @@ def _missing(name: str, footer: Footer, first: Footer) -> str:
 def _not_a_number(name: str, footer: Footer, first: Footer) -> str:
     here = footer.types[name]
     declare = f"schema={{{name!r}: 'float64'}}"
+    if name in footer.numbers:
+        return (
+            f"Column {name!r} is {first.types[name]} in {first.name} and {here} in {footer.name}. Write it with one type; or,"
+            f" if it holds numbers, declare it: {declare}."
+        )
     if footer is not first and name in first.numbers:
         there = f"{first.types[name]} in {first.name}"
         return f"Column {name!r} is {there} and {here} in {footer.name}. Declare it: {declare}."
     return (
-        f"Column {name!r} of {footer.name} is {here}, and only numbers are accepted. Leave it out by naming the "
-        f"features=[...] you want, or, if it holds numbers written as text, declare it: {declare}."
+        f"Column {name!r} of {footer.name} is {here}, and only numbers (and words, as features) are accepted. Leave it out by"
+        f" naming the features=[...] you want, or, if it holds numbers written as text, declare it: {declare}."
     )
 
 
 def _why_not(path: str, error: BaseException) -> str:
-    name = Path(path).name
     if isinstance(error, FileNotFoundError):
         return f"{path} does not exist (any more). Scan again, with the files that are there."
     if isinstance(error, PermissionError):
         return f"{path} may not be read: {error.strerror}. Ask for the right to read it."
+    return _damage(path, error)
+
+
+def _damage(path: str, error: BaseException) -> str:
+    """Say what is wrong with a file that can be opened, from its first and last bytes."""
+    name = Path(path).name
     try:
         with Path(path).open("rb") as raw:
             head = raw.read(4)

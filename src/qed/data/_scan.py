@@ -39,7 +39,8 @@ def scan(
     target : str or sequence of str, optional
         Column or columns to predict; beside a dask.array, a dask.array.
     features : sequence of str, optional
-        Columns to learn from, in this order; by default all others.
+        Columns to learn from, in this order; by default all others. They hold numbers, or words, which encoders and histogram
+        boosting take.
     weight : str, optional
         Column of sample weights; beside a dask.array, a dask.array.
     schema : mapping of str to {"float64", "float32"}, optional
