@@ -338,3 +338,26 @@ def test_packed_arrays_keep_all_bits():
         assert back.u.tobytes() == u.tobytes()
         assert back.c.tobytes() == u[:, 0].tobytes()
     assert len(pickle.dumps(PairedPart(None, labels, None))) < 1.5 * labels.size
+
+
+def test_files_of_a_store_by_address(tmp_path):
+    folder = tmp_path / "sales" / "north"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        write(folder / f"{number}.parquet", {"x": [float(number), 1.0], "y": [1.0, 2.0]})
+    write(tmp_path / "sales" / "other.parquet", {"x": [9.0], "y": [9.0]})
+    base = f"file://{tmp_path}"
+    here = fold(scan(folder, target="y"), Moments.of)
+    for address in (f"{base}/sales/north/*.parquet", f"{base}/sales/north", f"{base}/sales/*/*.parquet"):
+        assert fold(scan(address, target="y"), Moments.of) == here
+    assert scan(f"{base}/sales/*.parquet").n_rows == 1
+    assert scan(f"{base}/**/*.parquet").n_rows == scan(f"{base}/sales").n_rows == 7
+    assert scan(f"{base}/sales/other.parquet").files == (f"{base}/sales/other.parquet",)
+    with pytest.raises(InvalidData, match=r"No file matches 'file://.*/north/\*.csv'"):
+        scan(f"{base}/sales/north/*.csv")
+    with pytest.raises(InvalidData, match=r"'nowhere://a/\*.parquet' cannot be listed: Unrecognized filesystem"):
+        scan("nowhere://a/*.parquet")
+    source = scan(f"{base}/sales/north/*.parquet", target="y")
+    (folder / "1.parquet").unlink()
+    with pytest.raises(InvalidData, match=r"north/1.parquet does not exist"):
+        fold(source, Moments.of)

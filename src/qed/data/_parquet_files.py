@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from glob import glob
 from itertools import accumulate
 from pathlib import Path
@@ -32,7 +33,7 @@ class Footer:
     @property
     def name(self) -> str:
         """The file's name, for messages."""
-        return Path(self.path).name
+        return Path(self.path.partition("?")[0]).name if "://" in self.path else Path(self.path).name
 
 
 def parquet_module() -> Any:
@@ -54,6 +55,9 @@ def find_files(paths: Paths | Iterable[Paths]) -> list[str]:
         if not isinstance(path, str | os.PathLike):
             raise InvalidParameter(f"scan takes paths (str or Path), one or several; got {path!r}.")
         text = os.fspath(path)
+        if "://" in text:
+            found += _stored_files(text)
+            continue
         if Path(text).is_file():
             found.append(text)
             continue
@@ -63,6 +67,39 @@ def find_files(paths: Paths | Iterable[Paths]) -> list[str]:
             raise InvalidData(f"No file matches {pattern!r}, seen from {Path.cwd()}. Check the path and its spelling.")
         found += matches
     return found
+
+
+def _stored_files(uri: str) -> list[str]:
+    """List the files of an object store or a remote file system that an address means: a file, a folder, or a glob."""
+    import pyarrow as pa  # noqa: PLC0415  (Parquet files are about to be read)
+    from pyarrow import fs  # noqa: PLC0415
+
+    parquet_module()
+    address, question, options = uri.partition("?")
+    fixed = address if "*" not in address else address[: address.index("*")].rpartition("/")[0]
+    try:
+        system, root = fs.FileSystem.from_uri(f"{fixed}{question}{options}")
+        if fixed == address and system.get_file_info(root).type == fs.FileType.File:
+            return [uri]
+        listed = system.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+    except (pa.ArrowException, OSError) as error:
+        words = str(error).strip().splitlines()[0]
+        raise InvalidData(f"{uri!r} cannot be listed: {words}. Check the address, and the right to read it.") from error
+    start = fixed.removesuffix(root)
+    wanted = f"{address}/**/*.parquet" if fixed == address else address
+    names = sorted(f"{start}{one.path}" for one in listed if one.type == fs.FileType.File)
+    found = [f"{name}{question}{options}" for name in names if _is_meant(name, wanted)]
+    if not found:
+        raise InvalidData(f"No file matches {uri!r}. Check the address and its spelling.")
+    return found
+
+
+def _is_meant(name: str, pattern: str) -> bool:
+    """Tell whether a name matches a glob, in which ``**`` stands for any number of folders and ``*`` for part of a name."""
+    if "**" in pattern:
+        return fnmatchcase(name, pattern.replace("**/", "*"))
+    pairs = zip(name.split("/"), pattern.split("/"), strict=False)
+    return name.count("/") == pattern.count("/") and all(fnmatchcase(one, own) for one, own in pairs)
 
 
 def open_file(path: str, **options: Any) -> Any:
@@ -161,6 +198,8 @@ def _why_not(path: str, error: BaseException) -> str:
         return f"{path} does not exist (any more). Scan again, with the files that are there."
     if isinstance(error, PermissionError):
         return f"{path} may not be read: {error.strerror}. Ask for the right to read it."
+    if "://" in path:
+        return f"{path} cannot be read: {str(error).strip().splitlines()[0]}."
     return _damage(path, error)
 
 
