@@ -162,17 +162,15 @@ def test_a_cluster_whose_workers_are_all_gone_is_told(monkeypatch):
     with new_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
         model = KMeans(4, n_init=1, random_state=0)
 
-        def retire(event):
-            if event.kind == "step" and event.source == "KMeans" and not gone:
-                gone.append(event)
-                cluster.scale(0)
-                while client.nthreads():
-                    time.sleep(0.01)
+        def retire():
+            cluster.scale(0)
+            while client.nthreads():
+                time.sleep(0.01)
 
-        gone = []
-        with pytest.raises(ClusterLost, match=r"has had no worker for 1 s"), qed.executor(client), listen(retire):
+        half = AtHalf(count_steps(KMeans(4, n_init=1, random_state=0)), retire)
+        with pytest.raises(ClusterLost, match=r"has had no worker for 1 s"), qed.executor(client), listen(half):
             model.fit(source())
-    assert gone
+    assert half.done
     assert model.cluster_centers_.shape == (4, 4)  # the model so far
     assert qed.verify(model, source())
 
