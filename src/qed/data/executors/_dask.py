@@ -2,8 +2,8 @@
 
 **Faults.** A task is a pure function of a part. When a worker dies, Dask gives its tasks to another, and the answer has the same
 bits. Tasks that were sent to a certain worker, which is gone, are sent again: where no other was there at that moment, Dask would
-keep them for it for ever. A part during which `distributed.scheduler.allowed-failures` workers die (3 unless configured) is given
-up, with an error that names its files and row groups. When the scheduler cannot be reached any more, or no worker comes back,
+keep them for it without limit. A part during which `distributed.scheduler.allowed-failures` workers die (3 unless configured) is
+given up, with an error that names its files and row groups. When the scheduler cannot be reached any more, or no worker comes back,
 `ClusterLost` is raised.
 
 **Order and memory.** At most `TASKS_PER_THREAD` tasks for each thread of the cluster are under way. Results are taken in the
