@@ -35,7 +35,7 @@ TABLE = pd.DataFrame(RNG.normal(size=(N, P)) + 1e3, columns=list("abc")).assign(
 NAMES = ["a", "b", "c"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client():
     return two_workers()
 
@@ -63,7 +63,8 @@ def agree(one, other):
 
 @settings(max_examples=6)
 @given(cuts=st.lists(st.integers(0, N), max_size=5), batch_rows=st.sampled_from([1, 7, 64, 1000]))
-def test_one_chunk_is_many_chunks_is_a_cluster(client, cuts, batch_rows):
+def test_one_chunk_is_many_chunks_is_a_cluster(cuts, batch_rows):
+    client = two_workers()
     whole = fold(scan(TABLE, target="y"), Moments.of)
     source = scan(frames(cuts), target="y", batch_rows=max(batch_rows, 7))  # empty and single-row partitions among them
     here, there = fold(source, Moments.of, "serial"), fold(source, Moments.of, client)
@@ -179,7 +180,6 @@ def test_a_killed_worker_changes_nothing(client, tmp_path):
     there = fold(source, lambda chunk: _die_once(chunk, str(tmp_path / "died")), client)
     assert (tmp_path / "died").exists()
     assert there == fold(source, Moments.of)
-    client.wait_for_workers(2, timeout=600)
 
 
 def test_a_failing_partition_is_named(client, tmp_path):
@@ -253,9 +253,9 @@ def test_partitions_that_differ():
         scan([TABLE, TABLE.drop(columns="b")], target="y")
     with pytest.raises(InvalidDataType, match=r"Column 'b' is Float64 in the first partition and Int64 in partition 1"):
         scan([TABLE, TABLE.assign(b=1)], target="y")
-    words = TABLE.assign(b=pd.Categorical(["x"] * N))
-    with pytest.raises(InvalidDataType, match=r"Column 'b' of partition 0 is Categorical, and only numbers"):
-        scan([words], target="y")
+    times = TABLE.assign(b=pd.Timestamp("2020-01-01"))
+    with pytest.raises(InvalidDataType, match=r"Column 'b' of partition 0 is Datetime.*, and only numbers and words"):
+        scan([times], target="y")
     gap = TABLE.assign(y=[None if i == 7 else 1.0 for i in range(N)])
     with pytest.raises(InvalidData, match=r"Column 'y' has no value in row 7 of partition 1"):
         fold(scan([TABLE, gap], target="y"), Moments.of)
@@ -275,9 +275,9 @@ def test_wrong_dask_collections(client):
         scan(X, features=["a"])
     with pytest.raises(InvalidData, match=r"two dimensions"):
         scan(X[:, 0])
-    words = dd.from_pandas(TABLE.assign(b="x"), npartitions=2)
+    times = dd.from_pandas(TABLE.assign(b=pd.Timestamp("2020-01-01")), npartitions=2)
     with pytest.raises(InvalidDataType, match=r"Column 'b' of the Dask dataframe is"):
-        scan(words, target="y")
+        scan(times, target="y")
     changed = dd.from_map(
         lambda k: TABLE if k else TABLE.assign(b=TABLE["b"].astype("float32")), [1, 0], meta=TABLE[:0]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import distributed
 import numpy as np
@@ -81,7 +82,6 @@ def test_a_worker_killed_in_the_middle_changes_nothing(name):
     np.testing.assert_array_equal(getattr(model, attribute), getattr(whole, attribute))
     for mine, other in zip(answers(model), answers(whole), strict=True):
         np.testing.assert_array_equal(mine, other)
-    client.wait_for_workers(2, timeout=600)
 
 
 @pytest.mark.parametrize("name", ["logistic", "k-means"])
@@ -104,7 +104,34 @@ def test_a_worker_that_kept_files_may_die(name, tmp_path):
         model.fit(rows)
     assert killed
     np.testing.assert_array_equal(getattr(model, attribute), getattr(whole, attribute))
-    client.wait_for_workers(2, timeout=600)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_all_workers_may_die_at_once(name, tmp_path):
+    """Tasks that were sent to one of them are sent again: Dask keeps those that it could give to nobody else for it."""
+    for start in range(0, N, 300):
+        TABLE[start : start + 300].to_parquet(tmp_path / f"{start:04}.parquet", row_group_size=100)
+    rows = qed.scan(str(tmp_path / "*.parquet"), target="y", batch_rows=100)
+    make, attribute = MODELS[name]
+    whole, model = make().fit(rows), make()
+    killed = []
+
+    def kill(event):
+        if event.kind == "step" and event.source == type(model).__name__ and not killed:
+            killed.extend(client.run(os.getpid).values())
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    with (
+        new_cluster() as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        qed.executor(client),
+        listen(kill),
+    ):
+        model.fit(rows)
+    assert len(killed) == 2
+    np.testing.assert_array_equal(getattr(model, attribute), getattr(whole, attribute))
+    np.testing.assert_array_equal(answers(model)[0], answers(whole)[0])
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -127,6 +154,25 @@ def test_without_a_scheduler_the_model_so_far_is_left(name):
     assert getattr(model, attribute).shape == getattr(whole, attribute).shape
     assert qed.verify(model, source())
     answers(model)
+
+
+def test_a_cluster_whose_workers_are_all_gone_is_told(monkeypatch):
+    """No worker dies in a task, and none comes back: without a bound the fit would wait for ever."""
+    monkeypatch.setattr("qed.data.executors._dask.WORKERLESS_SECONDS", 1.0)
+    with new_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        model = KMeans(4, n_init=1, random_state=0)
+
+        def retire():
+            cluster.scale(0)
+            while client.nthreads():
+                time.sleep(0.01)
+
+        half = AtHalf(count_steps(KMeans(4, n_init=1, random_state=0)), retire)
+        with pytest.raises(ClusterLost, match=r"has had no worker for 1 s"), qed.executor(client), listen(half):
+            model.fit(source())
+    assert half.done
+    assert model.cluster_centers_.shape == (4, 4)  # the model so far
+    assert qed.verify(model, source())
 
 
 def test_ctrl_c_leaves_the_model_so_far_and_no_tasks():

@@ -119,10 +119,8 @@ def test_float32_is_kept_only_when_all_features_are(tmp_path):
 
 def test_numbers_written_as_text_are_read_when_declared(tmp_path):
     path = write(tmp_path / "a.parquet", {"age": ["31", "4.5"], "y": [1.0, 2.0]})
-    with pytest.raises(
-        InvalidDataType, match=r"Column 'age' of a.parquet is string.*declare it: schema=\{'age': 'float64'\}"
-    ):
-        scan(path, target="y")
+    with pytest.raises(InvalidDataType, match=r"column 'age' of a.parquet holds words.*declare it: .*schema="):
+        fold(scan(path, target="y"), Moments.of)
     (chunk,) = scan(path, target="y", schema={"age": "float64"}).chunks()
     assert chunk.X[:, 0].tolist() == [31.0, 4.5]
     write(tmp_path / "b.parquet", {"age": ["31", "old"], "y": [1.0, 2.0]})
@@ -160,8 +158,6 @@ def test_columns_that_come_and_go(tmp_path):
 @pytest.mark.parametrize(
     ("column", "kind"),
     [
-        (["u", "v"], "string"),
-        (pa.array(["u", "v"]).dictionary_encode(), "dictionary"),
         (pa.array([1, 2], pa.timestamp("s")), "timestamp"),
         ([[1.0], [2.0]], "list"),
         (pa.nulls(2), "null"),
@@ -171,6 +167,15 @@ def test_what_is_not_a_number_is_refused_before_reading(tmp_path, column, kind):
     path = write(tmp_path / "a.parquet", {"x": [1.0, 2.0], "city": column})
     with pytest.raises(InvalidDataType, match=rf"Column 'city' of a.parquet is {kind}.*only numbers.*features="):
         scan(path)
+
+
+@pytest.mark.parametrize("column", [["u", "v"], pa.array(["u", "v"]).dictionary_encode()], ids=["string", "dictionary"])
+def test_words_are_features_alone(tmp_path, column):
+    path = write(tmp_path / "a.parquet", {"x": [1.0, 2.0], "city": column})
+    assert scan(path).schema.words == (1,)
+    for roles in ({"target": "city"}, {"weight": "city"}):
+        with pytest.raises(InvalidDataType, match=r"Column 'city' of a.parquet is .*only numbers.*features="):
+            scan(path, **roles)
 
 
 def test_missing_values_are_named(tmp_path):
@@ -333,3 +338,26 @@ def test_packed_arrays_keep_all_bits():
         assert back.u.tobytes() == u.tobytes()
         assert back.c.tobytes() == u[:, 0].tobytes()
     assert len(pickle.dumps(PairedPart(None, labels, None))) < 1.5 * labels.size
+
+
+def test_files_of_a_store_by_address(tmp_path):
+    folder = tmp_path / "sales" / "north"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        write(folder / f"{number}.parquet", {"x": [float(number), 1.0], "y": [1.0, 2.0]})
+    write(tmp_path / "sales" / "other.parquet", {"x": [9.0], "y": [9.0]})
+    base = f"file://{tmp_path}"
+    here = fold(scan(folder, target="y"), Moments.of)
+    for address in (f"{base}/sales/north/*.parquet", f"{base}/sales/north", f"{base}/sales/*/*.parquet"):
+        assert fold(scan(address, target="y"), Moments.of) == here
+    assert scan(f"{base}/sales/*.parquet").n_rows == 1
+    assert scan(f"{base}/**/*.parquet").n_rows == scan(f"{base}/sales").n_rows == 7
+    assert scan(f"{base}/sales/other.parquet").files == (f"{base}/sales/other.parquet",)
+    with pytest.raises(InvalidData, match=r"No file matches 'file://.*/north/\*.csv'"):
+        scan(f"{base}/sales/north/*.csv")
+    with pytest.raises(InvalidData, match=r"'nowhere://a/\*.parquet' cannot be listed: Unrecognized filesystem"):
+        scan("nowhere://a/*.parquet")
+    source = scan(f"{base}/sales/north/*.parquet", target="y")
+    (folder / "1.parquet").unlink()
+    with pytest.raises(InvalidData, match=r"north/1.parquet does not exist"):
+        fold(source, Moments.of)

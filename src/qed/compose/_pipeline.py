@@ -389,6 +389,11 @@ class Pipeline(NamedParts):
             table=first.table,
         )
 
+    def _takes_words(self) -> bool:
+        steps = [step for _, step in self.steps if not _is_nothing(step)]
+        takes = getattr(steps[0], "_takes_words", None) if steps else None
+        return takes is not None and bool(takes())
+
 
 class _Named(dict[str, Any]):
     """Steps by name, also as attributes."""

@@ -168,6 +168,10 @@ class Estimator:
         """Read X as numbers, with the names of its columns; a model that ``learns`` to number categories returns them too."""
         return *_tables.read(X, "X", self._traits(), type(self).__name__), None
 
+    def _takes_words(self) -> bool:
+        """Tell whether sources may have columns of words."""
+        return self._traits().categorical
+
     def _check_is_fitted(self) -> None:
         """Refuse to go on before ``fit``."""
         _validation.require_fitted(self)

@@ -122,6 +122,8 @@ def read(X: Any, owner: str) -> MixedTable:
     owner : str
         The name of the model, for messages.
     """
+    if isinstance(X, MixedTable):  # rows of a source
+        return X
     if _tables.is_sparse(X):
         raise InvalidDataType(
             f"Sparse data was passed for X, but dense data is required by {owner}. Use '.toarray()' to convert to a dense"
@@ -161,11 +163,12 @@ def _from_frame(X: Any) -> MixedTable | None:
             f"Expected a 2-dimensional container but got {type(X)} instead. Pass a DataFrame containing a single row (i.e."
             " single sample) or a single column (i.e. single feature) instead."
         )
-    columns = [_column(series) for series in frame.iter_columns()]
+    columns = [as_column(series) for series in frame.iter_columns()]
     return MixedTable(columns, _frames.names_of(frame.columns), len(frame), None)
 
 
-def _column(series: Any) -> Column:  # noqa: PLR0911  one line per library and type
+def as_column(series: Any) -> Column:  # noqa: PLR0911  one line per library and type
+    """Return a column of a frame."""
     nw = sys.modules["narwhals"]
     dtype, native = series.dtype, series.to_native()
     if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):

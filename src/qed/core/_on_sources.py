@@ -11,6 +11,7 @@ import numpy as np
 
 from qed.core import _validation
 from qed.core._errors import InvalidData
+from qed.core._mixed import MixedTable
 from qed.core._tables import is_sparse
 
 if TYPE_CHECKING:
@@ -52,12 +53,12 @@ def _gathered(parts: Iterator[Any], n: int | None) -> Any:
 def _answers(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], chunk: Any) -> Any:
     if chunk.n_rows:
         try:
-            return getattr(model, name)(chunk.X, *args, **kwargs)
+            return getattr(model, name)(chunk.table, *args, **kwargs)
         except InvalidData:
             chunk.require_finite()  # says so with the name of the file
             raise
     # Models refuse to answer about no rows: ask about one, and leave its answer out.
-    one = getattr(model, name)(np.zeros((1, chunk.n_features), chunk.X.dtype), *args, **kwargs)
+    one = getattr(model, name)(np.zeros((1, chunk.n_features)), *args, **kwargs)
     return tuple(part[:0] for part in one) if isinstance(one, tuple) else one[:0]
 
 
@@ -81,11 +82,15 @@ def transformed(model: Any, source: Any) -> Any:
     """Return a source whose rows a fitted transformer transforms as they are read."""
     bare = _for_chunks(model, source)
     names = [str(name) for name in model.get_feature_names_out()]
-    return source.changed(partial(_rows, bare), len(names), None if source.schema.names is None else names)
+    change = partial(_rows, bare, n_columns=len(names))
+    return source.changed(change, len(names), None if source.schema.names is None else names)
 
 
-def _rows(model: Any, X: Any) -> Any:
-    rows = model.transform(X) if X.shape[0] else model.transform(np.zeros((1, X.shape[1]), X.dtype))[:0]
+def _rows(model: Any, X: Any, n_columns: int) -> Any:
+    n_rows = X.n_rows if isinstance(X, MixedTable) else X.shape[0]
+    if not n_rows:  # which models refuse
+        return np.empty((0, n_columns))
+    rows = model.transform(X)
     rows = rows if is_sparse(rows) else np.asarray(rows)
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
@@ -94,6 +99,7 @@ def _for_chunks(model: Any, source: Any) -> Any:
     """Compare the columns of a source with those of the fit; return the model as it answers about arrays without names."""
     _validation.require_fitted(model)
     schema = source.schema
+    _validation.require_numbers(model, source)
     if "n_features_in_" in model.__dict__:
         _validation.learn_columns(model, schema.n_features, schema.names, reset=False)
     bare = copy(model)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.core import _finite, _targets
-from qed.core._errors import InvalidData, InvalidParameter, NotFitted
+from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter, NotFitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,7 +169,7 @@ def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset:
             f"{owner} needs all rows in memory, and got a source of chunks. Read them first, as polars.read_parquet does; or,"
             f" to go through them chunk by chunk, {instead}."
         )
-    refuse_beside_source(model, y if traits.target else None, sample_weight)
+    require_fit_source(model, source, y if traits.target else None, sample_weight)
     if not traits.target:
         learn_columns(model, schema.n_features, schema.names, reset=reset)
         listed = None if schema.names is None else list(schema.names)
@@ -212,20 +212,40 @@ def _name_target(source: Any) -> None:
             replace(chunk, X=np.zeros((chunk.n_rows, chunk.n_features))).require_finite()
 
 
+def require_numbers(model: Any, source: Any) -> None:
+    """Refuse a source with string columns, unless the model takes those."""
+    schema = source.schema
+    if schema.words and not model._takes_words():
+        j = schema.words[0]
+        column = f"column {j if schema.names is None else repr(schema.names[j])}"
+        raise InvalidDataType(only_numbers(type(model).__name__, column))
+
+
+def only_numbers(owner: str, column: str) -> str:
+    """Return the message for words in a source where only numbers are accepted."""
+    return (
+        f"{owner} takes numbers, and {column} holds words. From a source, words are read by OneHotEncoder, OrdinalEncoder,"
+        " TargetEncoder, and by HistGradientBoostingClassifier and HistGradientBoostingRegressor. Encode the column first; leave it"
+        " out: scan(..., features=[...]); or, if a file holds numbers written as text, declare it: scan(..., schema={name:"
+        " 'float64'})."
+    )
+
+
 def is_source(X: Any) -> bool:
     """Tell a source of chunks from a table, by its class alone."""
     kind = type(X)
     return hasattr(kind, "chunks") and hasattr(kind, "schema") and hasattr(kind, "n_rows")
 
 
-def refuse_beside_source(model: Any, y: Any, sample_weight: Any) -> None:
-    """Refuse targets and weights that come beside a source: it brings its own."""
+def require_fit_source(model: Any, source: Any, y: Any, sample_weight: Any) -> None:
+    """Refuse targets and weights that come beside a source, which brings its own, and words that the model does not take."""
     if y is not None or sample_weight is not None:
         msg = (
             f"{type(model).__name__} got a source of chunks together with y or sample_weight. Name them in it: "
             "scan(..., target='price')."
         )
         raise InvalidData(msg)
+    require_numbers(model, source)
 
 
 def require_source_target(model: Any, source: Any) -> None:

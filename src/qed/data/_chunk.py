@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import numpy as np
 
-from qed.core._errors import InvalidData
+from qed.core._errors import InvalidData, InvalidDataType
+from qed.core._mixed import Column, MixedTable
+from qed.core._validation import only_numbers
 from qed.data._finite import first_not_finite, raise_not_finite
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -27,6 +29,8 @@ class Schema:
         float32 or float64, the type of `X`.
     weighted : bool
         Whether chunks bring weights.
+    words : tuple of int
+        Columns of `X` that hold words or categories; with any, chunks are `MixedChunk`.
     """
 
     names: tuple[str, ...] | None
@@ -34,6 +38,7 @@ class Schema:
     n_targets: int
     dtype: np.dtype[Any]
     weighted: bool = False
+    words: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,9 +115,95 @@ class Chunk:
         return int(self.X.shape[1])
 
     @property
+    def table(self) -> Any:
+        """The features as models take them: `X`."""
+        return self.X
+
+    def column(self, j: int) -> Column:
+        """Return a feature of a table that is dense or sparse."""
+        own = self.X[:, [j]]
+        return Column(np.ascontiguousarray((own if isinstance(own, np.ndarray) else own.toarray())[:, 0]))
+
+    def taken(self, rows: Any) -> Chunk:
+        """Return some rows; the origin stays that of all."""
+        y, s = (None if one is None else one[rows] for one in (self.y, self.s))
+        return Chunk(self.X[rows], y, s, self.origin)
+
+    @property
     def n_targets(self) -> int:
         """Number of columns of `y`, 0 without one."""
         return 0 if self.y is None else int(self.y.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class MixedChunk:
+    """Some rows of a table with string columns, which are numbers into lists of this chunk alone.
+
+    Models that take words read `table` or `column`. Others ask for `X`, and are told which column they cannot take.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n, p)
+        Numbers as they are; of a column of words the place of each entry in its list, -1 where it is missing.
+    words : tuple of (ndarray of object or None)
+        For each column its list, not all of which need occur; None for numbers.
+    y, s, origin
+        As in `Chunk`.
+    """
+
+    codes: np.ndarray[Any, Any]
+    words: tuple[np.ndarray[Any, Any] | None, ...]
+    y: np.ndarray[Any, Any] | None = None
+    s: np.ndarray[Any, Any] | None = None
+    origin: Origin | None = None
+
+    @property
+    def X(self) -> NoReturn:  # noqa: N802  (the name that a chunk of numbers has)
+        """Nothing: raise the error that names the first column of words."""
+        j = next(j for j, own in enumerate(self.words) if own is not None)
+        name = repr(self.origin.names[j]) if self.origin is not None and self.origin.names else str(j)
+        place = f" of {self.origin.pieces[0][1]}" if self.origin is not None and self.origin.pieces[0][1] else ""
+        raise InvalidDataType(only_numbers("What reads this source", f"column {name}{place}"))
+
+    @property
+    def table(self) -> MixedTable:
+        """The columns."""
+        return MixedTable([self.column(j) for j in range(self.n_features)], None, self.n_rows, None)
+
+    def column(self, j: int) -> Column:
+        """Return a feature."""
+        own = self.words[j]
+        if own is None:
+            return Column(np.ascontiguousarray(self.codes[:, j]))
+        return Column(None, self.codes[:, j].astype(np.intp), own)
+
+    def taken(self, rows: Any) -> MixedChunk:
+        """Return some rows; the origin stays that of all."""
+        y, s = (None if one is None else one[rows] for one in (self.y, self.s))
+        return MixedChunk(self.codes[rows], self.words, y, s, self.origin)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.codes.shape[1])
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns of `y`, 0 without one."""
+        return 0 if self.y is None else int(self.y.shape[1])
+
+    def require_finite(self) -> None:
+        """Raise an error that names the first number that is NaN or infinite by file, row and column."""
+        plain = [j for j, own in enumerate(self.words) if own is None]
+        origin = self.origin
+        if origin is not None and origin.names:
+            origin = replace(origin, names=tuple(origin.names[j] for j in plain))
+        Chunk(self.codes[:, plain], self.y, self.s, origin).require_finite()
 
 
 def described(a: Any) -> str:

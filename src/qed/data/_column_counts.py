@@ -15,12 +15,14 @@ import numpy as np
 
 from qed.core._errors import InvalidData
 from qed.core._kernels import number_words
+from qed.data._chunk import MixedChunk
 from qed.data._finite import raise_not_finite
 from qed.data._fold import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from qed.core._mixed import Column
     from qed.data._chunk import Chunk
     from qed.data._sources import Source
 
@@ -40,7 +42,7 @@ class ColumnCounts:
     rows : int
         Rows that were counted.
     values : tuple of ndarray
-        For each column its distinct values, ascending; NaN is not among them.
+        For each column its distinct values, ascending; NaN is not among them, nor are words that are missing.
     counts : tuple of ndarray of int64
         Rows of each value.
 
@@ -54,9 +56,25 @@ class ColumnCounts:
     counts: tuple[Array, ...]
 
     @classmethod
-    def of(cls, chunk: Chunk) -> Self:
-        """Count the values of a chunk."""
+    def of(cls, chunk: Chunk | MixedChunk) -> Self:
+        """Count the values of a chunk, and the words of one that has some."""
+        if isinstance(chunk, MixedChunk):
+            return cls._of_columns(chunk, [chunk.column(j) for j in range(chunk.n_features)])
         pairs = [_counted(_entries(column)) for column in _columns(chunk)]
+        return cls(chunk.n_rows, tuple(one for one, _ in pairs), tuple(many for _, many in pairs))
+
+    @classmethod
+    def of_words(cls, chunk: MixedChunk) -> Self:
+        """Count the words of the columns that hold words, and nothing else."""
+        return cls._of_columns(chunk, [chunk.column(j) for j, own in enumerate(chunk.words) if own is not None])
+
+    @classmethod
+    def _of_columns(cls, chunk: MixedChunk, columns: list[Column]) -> Self:
+        if any(column.values is not None and np.isinf(column.values).any() for column in columns):
+            chunk.require_finite()
+        pairs = [
+            _counted_words(column) if column.values is None else _counted(_entries(column.values)) for column in columns
+        ]
         return cls(chunk.n_rows, tuple(one for one, _ in pairs), tuple(many for _, many in pairs))
 
     def merge(self, other: Self) -> Self:
@@ -98,6 +116,14 @@ def _counted(values: Array) -> tuple[Array, Array]:
     distinct = values[firsts]
     order = np.argsort(distinct)
     return distinct[order], np.bincount(codes, minlength=len(firsts))[order].astype(np.int64)
+
+
+def _counted_words(column: Column) -> tuple[Array, Array]:
+    assert column.words is not None  # noqa: S101  (a column of words)
+    assert column.codes is not None  # noqa: S101
+    many = np.bincount(column.codes[column.codes >= 0], minlength=len(column.words))
+    order = np.array(sorted(np.flatnonzero(many).tolist(), key=column.words.__getitem__), dtype=np.intp)
+    return column.words[order], many[order].astype(np.int64)
 
 
 def _merged(a: Array, m: Array, b: Array, k: Array) -> tuple[Array, Array]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
-from qed.data._chunk import Chunk, Origin, Schema
+from qed.core._mixed import as_column
+from qed.data._chunk import Chunk, MixedChunk, Origin, Schema
 from qed.data._sources import Readable, check_weights
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from qed.data._parts import Part
 
+WORDS = ("String", "Categorical")  # how the names of the types of words begin
+CATEGORIES = "Categorical"
+UNKNOWN_TO_DASK = "__UNKNOWN_CATEGORIES__"  # what stands in a frame of no rows for categories that nobody has read yet
 PIECE_BYTES = 1 << 23  # of a frame in this process that is sent elsewhere: Dask warns of tasks above 10 MB
 
 
@@ -33,9 +37,15 @@ class FrameLayout:
     @property
     def schema(self) -> Schema:
         """The columns."""
-        return Schema(self.features, len(self.features), len(self.targets), self.dtype, self.weight is not None)
+        count = len(self.features), len(self.targets)
+        return Schema(self.features, *count, self.dtype, self.weight is not None, self.words)
 
-    def chunks(self, frame: Any, label: str, first_row: int = 0) -> Iterator[Chunk]:
+    @property
+    def words(self) -> tuple[int, ...]:
+        """Features that hold words."""
+        return tuple(j for j, name in enumerate(self.features) if self.types[name].startswith(WORDS))
+
+    def chunks(self, frame: Any, label: str, first_row: int = 0) -> Iterator[Any]:
         """Cut a frame into chunks; its columns are compared with those of the first frame."""
         seen = _seen(frame, label)
         check_types(seen, self, label)
@@ -49,14 +59,26 @@ class FrameLayout:
                     :, 0
                 ]
                 check_weights(weight, f"The weights in column {self.weight!r} of {label}", first_row=first_row + start)
+            y = None
+            if self.targets:
+                y = _numbers(rows, self.targets, np.dtype(np.float64), label, first_row + start, gaps=False)
+            if self.words:
+                yield MixedChunk(*self._mixed(rows, label, first_row + start), y, weight, origin)
+                continue
             yield Chunk(
-                _numbers(rows, self.features, self.dtype, label, first_row + start, gaps=True),
-                _numbers(rows, self.targets, np.dtype(np.float64), label, first_row + start, gaps=False)
-                if self.targets
-                else None,
-                weight,
-                origin,
+                _numbers(rows, self.features, self.dtype, label, first_row + start, gaps=True), y, weight, origin
             )
+
+    def _mixed(self, rows: Any, label: str, first_row: int) -> tuple[np.ndarray[Any, Any], tuple[Any, ...]]:
+        """Return numbers and places of words, and the list of words of each column."""
+        plain = [name for name in self.features if not self.types[name].startswith(WORDS)]
+        table = np.empty((len(rows), len(self.features)), self.dtype, order="F")
+        words: list[Any] = [None] * len(self.features)
+        is_plain = [name in plain for name in self.features]
+        table[:, is_plain] = _numbers(rows, plain, self.dtype, label, first_row, gaps=True)
+        for j in self.words:
+            table[:, j], words[j] = _coded(rows[self.features[j]])
+        return table, tuple(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +91,7 @@ class FramePart:
     first_row: int
     n_rows: int
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Any]:
         """Cut the frame."""
         return self.layout.chunks(self.frame, self.label, self.first_row)
 
@@ -119,18 +141,22 @@ def empty_part(layout: FrameLayout) -> EmptyPart:
     """Return the part of a source without rows: one chunk that has the columns all the same."""
     targets = np.empty((0, len(layout.targets))) if layout.targets else None
     weight = None if layout.weight is None else np.empty(0)
-    return EmptyPart(Chunk(np.empty((0, len(layout.features)), layout.dtype), targets, weight))
+    table = np.empty((0, len(layout.features)), layout.dtype)
+    if layout.words:
+        words = tuple(np.empty(0, object) if j in layout.words else None for j in range(len(layout.features)))
+        return EmptyPart(MixedChunk(table, words, targets, weight))
+    return EmptyPart(Chunk(table, targets, weight))
 
 
 @dataclass(frozen=True, eq=False)
 class EmptyPart:
     """No rows, and their columns."""
 
-    chunk: Chunk
+    chunk: Any
     n_rows: int = 0
     label: str = "no rows"
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Any]:
         """Give the one chunk."""
         return iter((self.chunk,))
 
@@ -152,8 +178,9 @@ def frame_layout(
     if twice:
         raise InvalidParameter(f"Column {twice[0]!r} is named for two roles (features, target, weight). Choose one.")
     _require_columns(seen, wanted, label)
-    types = {name: _type(seen, name, label) for name in wanted}
-    single = all(types[name] == "Float32" for name in chosen)
+    types = {name: _type(seen, name, label, words=name in chosen) for name in wanted}
+    plain = [types[name] for name in chosen if not types[name].startswith(WORDS)]
+    single = bool(plain) and all(kind == "Float32" for kind in plain)
     dtype = np.dtype(np.float32 if single else np.float64)
     return FrameLayout(chosen, targets, weight, types, dtype, chunk_rows(batch_rows, len(wanted)))
 
@@ -162,8 +189,8 @@ def check_types(seen: Any, layout: FrameLayout, label: str) -> None:
     """Refuse a frame that lacks a column, or whose types or categories differ from those of the first."""
     _require_columns(seen, list(layout.types), label)
     for name, known in layout.types.items():
-        found = _type(seen, name, label)
-        if found != known:
+        found = _type(seen, name, label, words=name in layout.features)
+        if found != known and not (known == CATEGORIES and found.startswith(CATEGORIES)):
             raise InvalidDataType(
                 f"Column {name!r} is {known} in the first partition and {found} in {label}. Convert it, so that all agree."
             )
@@ -195,17 +222,49 @@ def _require_columns(seen: Any, wanted: Sequence[str], label: str) -> None:
         raise InvalidData(f"Column {lacking[0]!r} is not in {label}. Its columns are {have}.")
 
 
-def _type(seen: Any, name: str, label: str) -> str:
-    """Name the type of a column of numbers."""
+def _type(seen: Any, name: str, label: str, *, words: bool) -> str:
+    """Name the type of a column of numbers, or of words, with the categories that its type lists."""
     import narwhals as nw  # noqa: PLC0415  (loaded by whoever calls)
 
     column = seen[name]
     if column.dtype.is_numeric() or isinstance(column.dtype, nw.Boolean):
         return type(column.dtype).__name__
+    if words and isinstance(column.dtype, nw.String):
+        return "String"
+    if words and isinstance(column.dtype, nw.Categorical | nw.Enum):
+        listed = _listed_categories(column)
+        if listed is None:
+            return CATEGORIES
+        if all(isinstance(one, str) for one in listed):
+            return f"{CATEGORIES} of {sorted(listed)}"
+    accepted = "numbers and words" if words else "numbers"
     raise InvalidDataType(
-        f"Column {name!r} of {label} is {column.dtype}, and only numbers are accepted. Leave it out by naming the"
+        f"Column {name!r} of {label} is {column.dtype}, and only {accepted} are accepted. Leave it out by naming the"
         " features=[...] you want, or encode it first."
     )
+
+
+def _listed_categories(column: Any) -> list[Any] | None:
+    """Return the categories that the type of a column lists; None where they are those that occur."""
+    native = column.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas
+        listed = list(native.cat.categories)
+        return None if listed == [UNKNOWN_TO_DASK] else listed
+    categories = getattr(column.dtype, "categories", None)
+    return None if categories is None else list(categories)
+
+
+def _coded(column: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the place of each word of a column in a list, -1 where it is missing, and the list."""
+    coded = as_column(column)
+    if coded.codes is not None and coded.words is not None:
+        return coded.codes, coded.words
+    entries = coded.dense
+    missing = np.asarray(column.is_null())
+    words, codes = np.unique(entries[~missing].astype(str), return_inverse=True)
+    places = np.full(len(entries), -1)
+    places[~missing] = codes
+    return places, words.astype(object)
 
 
 def _numbers(

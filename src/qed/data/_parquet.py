@@ -52,17 +52,20 @@ class ParquetSource(Readable):
         self._features = tuple(every) if features is None else column_names("features", features)
         self._check_roles()
         wanted = [*self._features, *self._targets, *([] if weight is None else [weight])]
-        check_columns(self._footers, [*wanted, *self._declared], self._declared, all_of=features is None)
+        listed = [*wanted, *self._declared]
+        check_columns(self._footers, listed, self._features, self._declared, all_of=features is None)
         dtype = np.dtype(np.float32 if self._is_single() else np.float64)
-        layout = Layout(
-            self._features, self._targets, weight, self._declared, dtype, chunk_rows(batch_rows, len(wanted))
-        )
+        first, rows = self._footers[0], chunk_rows(batch_rows, len(wanted))
+        words = [j for j, name in enumerate(self._features) if name in first.words and name not in self._declared]
+        layout = Layout(self._features, self._targets, weight, self._declared, dtype, rows, tuple(words))
         self._dtype, self._layout, self._parts = dtype, layout, cut_parts(self._footers, layout)
 
     @property
     def schema(self) -> Schema:
         """The columns; `X` is float32 when all features are stored or declared so, else float64."""
-        return Schema(self._features, len(self._features), len(self._targets), self._dtype, self._weight is not None)
+        layout = self._layout
+        count = len(self._features), len(self._targets)
+        return Schema(self._features, *count, self._dtype, self._weight is not None, layout.words)
 
     @property
     def n_rows(self) -> int:
@@ -89,7 +92,7 @@ class ParquetSource(Readable):
 
     def targets(self) -> Iterator[tuple[Any, Any]]:
         """Yield targets and weights of all chunks; no other column is read."""
-        slim, layout = copy(self), replace(self._layout, features=())
+        slim, layout = copy(self), replace(self._layout, features=(), words=())
         slim._parts = tuple(  # noqa: SLF001  (a copy of this source)
             replace(part, layout=layout) for part in self._parts
         )
@@ -108,9 +111,10 @@ class ParquetSource(Readable):
             raise InvalidParameter(f"Column {self._weight!r} is named as the target and as the weight. Choose one.")
 
     def _is_single(self) -> bool:
-        """Say whether every feature is float32 (or narrower floating point) in every file, or declared so."""
-        kinds = {self._declared.get(n, footer.types[n]) for footer in self._footers for n in self._features}
-        return kinds <= {"float", "halffloat", "float32"}
+        """Say whether every feature of numbers is float32 (or narrower) in every file, or declared so, and there is one."""
+        types = {(n, self._declared.get(n, footer.types[n])) for footer in self._footers for n in self._features}
+        kinds = {kind for n, kind in types if n in self._declared or n not in self._footers[0].words}
+        return bool(kinds) and kinds <= {"float", "halffloat", "float32"}
 
 
 def chunk_rows(asked: int | None, n_columns: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from glob import glob
 from itertools import accumulate
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Paths = str | os.PathLike[str]
 DECLARABLE = ("float64", "float32")
@@ -27,11 +28,12 @@ class Footer:
     starts: tuple[int, ...]
     types: Mapping[str, str]
     numbers: frozenset[str]  # columns that hold numbers, whatever their type is called
+    words: frozenset[str]  # columns that hold words
 
     @property
     def name(self) -> str:
         """The file's name, for messages."""
-        return Path(self.path).name
+        return Path(self.path.partition("?")[0]).name if "://" in self.path else Path(self.path).name
 
 
 def parquet_module() -> Any:
@@ -53,6 +55,9 @@ def find_files(paths: Paths | Iterable[Paths]) -> list[str]:
         if not isinstance(path, str | os.PathLike):
             raise InvalidParameter(f"scan takes paths (str or Path), one or several; got {path!r}.")
         text = os.fspath(path)
+        if "://" in text:
+            found += _stored_files(text)
+            continue
         if Path(text).is_file():
             found.append(text)
             continue
@@ -62,6 +67,39 @@ def find_files(paths: Paths | Iterable[Paths]) -> list[str]:
             raise InvalidData(f"No file matches {pattern!r}, seen from {Path.cwd()}. Check the path and its spelling.")
         found += matches
     return found
+
+
+def _stored_files(uri: str) -> list[str]:
+    """List the files of an object store or a remote file system that an address means: a file, a folder, or a glob."""
+    import pyarrow as pa  # noqa: PLC0415  (Parquet files are about to be read)
+    from pyarrow import fs  # noqa: PLC0415
+
+    parquet_module()
+    address, question, options = uri.partition("?")
+    fixed = address if "*" not in address else address[: address.index("*")].rpartition("/")[0]
+    try:
+        system, root = fs.FileSystem.from_uri(f"{fixed}{question}{options}")
+        if fixed == address and system.get_file_info(root).type == fs.FileType.File:
+            return [uri]
+        listed = system.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+    except (pa.ArrowException, OSError) as error:
+        words = str(error).strip().splitlines()[0]
+        raise InvalidData(f"{uri!r} cannot be listed: {words}. Check the address, and the right to read it.") from error
+    start = fixed.removesuffix(root)
+    wanted = f"{address}/**/*.parquet" if fixed == address else address
+    names = sorted(f"{start}{one.path}" for one in listed if one.type == fs.FileType.File)
+    found = [f"{name}{question}{options}" for name in names if _is_meant(name, wanted)]
+    if not found:
+        raise InvalidData(f"No file matches {uri!r}. Check the address and its spelling.")
+    return found
+
+
+def _is_meant(name: str, pattern: str) -> bool:
+    """Tell whether a name matches a glob, in which ``**`` stands for any number of folders and ``*`` for part of a name."""
+    if "**" in pattern:
+        return fnmatchcase(name, pattern.replace("**/", "*"))
+    pairs = zip(name.split("/"), pattern.split("/"), strict=False)
+    return name.count("/") == pattern.count("/") and all(fnmatchcase(one, own) for one, own in pairs)
 
 
 def open_file(path: str, **options: Any) -> Any:
@@ -88,33 +126,40 @@ def read_footer(path: str) -> Footer:
             )
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
-        def is_number(column: Any) -> bool:
-            kind = column.value_type if kinds.is_dictionary(column) else column
-            tests = (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal)
-            return any(test(kind) for test in tests)
+        def named(*tests: Callable[[Any], bool]) -> frozenset[str]:
+            kind = {one.name: one.type.value_type if kinds.is_dictionary(one.type) else one.type for one in columns}
+            return frozenset(name for name, own in kind.items() if any(test(own) for test in tests))
 
         return Footer(
             path=path,
             n_rows=metadata.num_rows,
             starts=tuple(accumulate(sizes, initial=0)),
             types={field.name: str(field.type) for field in columns},
-            numbers=frozenset(field.name for field in columns if is_number(field.type)),
+            numbers=named(kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal),
+            words=named(kinds.is_string, kinds.is_large_string, kinds.is_string_view),
         )
 
 
 def check_columns(
-    footers: Sequence[Footer], wanted: Sequence[str], declared: Mapping[str, str], *, all_of: bool
+    footers: Sequence[Footer],
+    wanted: Sequence[str],
+    features: Sequence[str],
+    declared: Mapping[str, str],
+    *,
+    all_of: bool,
 ) -> None:
     """Refuse files that lack a wanted column, hold words where numbers belong, or disagree with the first file.
 
-    `all_of` says that every column of the first file is wanted: then an extra column in a later one is an error too.
+    Features may be words, in every file. `all_of` says that every column of the first file is wanted: then an extra column in a
+    later one is an error too.
     """
     first = footers[0]
     for footer in footers:
         for name in wanted:
             if name not in footer.types:
                 raise InvalidData(_missing(name, footer, first))
-            if name not in footer.numbers and name not in declared:
+            are_words = name in features and name in first.words
+            if name not in (footer.words if are_words else footer.numbers) and name not in declared:
                 raise InvalidDataType(_not_a_number(name, footer, first))
         extra = sorted(footer.types.keys() - first.types.keys()) if all_of else []
         if extra:
@@ -134,21 +179,33 @@ def _missing(name: str, footer: Footer, first: Footer) -> str:
 def _not_a_number(name: str, footer: Footer, first: Footer) -> str:
     here = footer.types[name]
     declare = f"schema={{{name!r}: 'float64'}}"
+    if name in footer.numbers:
+        return (
+            f"Column {name!r} is {first.types[name]} in {first.name} and {here} in {footer.name}. Write it with one type; or,"
+            f" if it holds numbers, declare it: {declare}."
+        )
     if footer is not first and name in first.numbers:
         there = f"{first.types[name]} in {first.name}"
         return f"Column {name!r} is {there} and {here} in {footer.name}. Declare it: {declare}."
     return (
-        f"Column {name!r} of {footer.name} is {here}, and only numbers are accepted. Leave it out by naming the "
-        f"features=[...] you want, or, if it holds numbers written as text, declare it: {declare}."
+        f"Column {name!r} of {footer.name} is {here}, and only numbers (and words, as features) are accepted. Leave it out by"
+        f" naming the features=[...] you want, or, if it holds numbers written as text, declare it: {declare}."
     )
 
 
 def _why_not(path: str, error: BaseException) -> str:
-    name = Path(path).name
     if isinstance(error, FileNotFoundError):
         return f"{path} does not exist (any more). Scan again, with the files that are there."
     if isinstance(error, PermissionError):
         return f"{path} may not be read: {error.strerror}. Ask for the right to read it."
+    if "://" in path:
+        return f"{path} cannot be read: {str(error).strip().splitlines()[0]}."
+    return _damage(path, error)
+
+
+def _damage(path: str, error: BaseException) -> str:
+    """Say what is wrong with a file that can be opened, from its first and last bytes."""
+    name = Path(path).name
     try:
         with Path(path).open("rb") as raw:
             head = raw.read(4)

@@ -13,7 +13,7 @@ import numpy as np
 
 from qed.core._errors import InvalidData, InvalidDataType
 from qed.core._threads import get_num_threads
-from qed.data._chunk import Chunk, Origin
+from qed.data._chunk import Chunk, MixedChunk, Origin
 from qed.data._parquet_files import Footer, open_file
 from qed.data._sources import check_weights
 
@@ -39,6 +39,7 @@ class Layout:
     declared: Mapping[str, str]
     dtype: np.dtype[Any]
     batch_rows: int
+    words: tuple[int, ...] = ()  # features that hold words
 
     @property
     def columns(self) -> list[str]:
@@ -52,7 +53,18 @@ class Layout:
             y=np.empty((n, len(self.targets)), order="F") if self.targets else None,
             s=None if self.weight is None else np.empty(n),
             n_rows=n,
+            places={j: {} for j in self.words},
         )
+
+    def chunk(self, block: Block, origin: list[tuple[int, str, int]]) -> Chunk | MixedChunk:
+        """Return a block that is full."""
+        whole = Origin(tuple(origin), self.features, self.targets) if origin else None
+        if not self.words:
+            return Chunk(block.X, block.y, block.s, whole)
+        words: list[Any] = [None] * len(self.features)
+        for j, places in block.places.items():
+            words[j] = np.array([*places, None], dtype=object)[:-1]
+        return MixedChunk(block.X, tuple(words), block.y, block.s, whole)
 
 
 class _Kept(threading.local):
@@ -88,6 +100,7 @@ class Block(NamedTuple):
     y: np.ndarray[Any, Any] | None
     s: np.ndarray[Any, Any] | None
     n_rows: int
+    places: dict[int, dict[str, int]]  # of each column of words, the number of each word so far
 
 
 class Piece(NamedTuple):
@@ -158,11 +171,11 @@ class ParquetPart:
         """Files and row groups, in words."""
         return ", ".join(piece.label for piece in self.pieces) or "no rows"
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Any]:
         """Read from the first row; chunks run across row groups and files."""
         layout, left, filled = self.layout, self.n_rows, 0
         if not left:
-            yield Chunk(*layout.block(0)[:3])
+            yield layout.chunk(layout.block(0), [])
             return
         size = -(-left // -(-left // layout.batch_rows))
         block = layout.block(min(size, left))
@@ -178,7 +191,7 @@ class ParquetPart:
                     _fill(layout, block, filled, batch.slice(taken, rows), footer, start + taken)
                     filled, taken, left = filled + rows, taken + rows, left - rows
                     if filled == block.n_rows:
-                        yield Chunk(block.X, block.y, block.s, Origin(tuple(origin), layout.features, layout.targets))
+                        yield layout.chunk(block, origin)
                         # A new block for each chunk: the last one belongs to whoever received it.
                         block, origin, filled = layout.block(min(size, left)), [], 0
 
@@ -218,13 +231,27 @@ def _fill(layout: Layout, block: Block, at: int, batch: Any, footer: Footer, sta
     """Copy a batch into a block from row `at` on, column by column."""
     rows = slice(at, at + batch.num_rows)
     for j, name in enumerate(layout.features):
-        block.X[rows, j] = _numbers(layout, batch, name, footer, start, gaps=True)
+        if j in block.places:
+            block.X[rows, j] = _places(batch, name, block.places[j])
+        else:
+            block.X[rows, j] = _numbers(layout, batch, name, footer, start, gaps=True)
     for j, name in enumerate(layout.targets):
         assert block.y is not None  # noqa: S101  made by Layout.block
         block.y[rows, j] = _numbers(layout, batch, name, footer, start)
     if layout.weight is not None and block.s is not None:
         block.s[rows] = _numbers(layout, batch, layout.weight, footer, start)
         check_weights(block.s[rows], f"The weights in column {layout.weight!r} of {footer.name}", first_row=start)
+
+
+def _places(batch: Any, name: str, known: dict[str, int]) -> np.ndarray[Any, Any]:
+    """Return for each word of a column its number, -1 where it is missing; words that are new get the next numbers."""
+    import pyarrow as pa  # noqa: PLC0415  loaded by scan at the latest
+
+    column = batch.column(batch.schema.get_field_index(name))
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    listed = [-1 if word is None else known.setdefault(word, len(known)) for word in coded.dictionary.to_pylist()]
+    places: np.ndarray[Any, Any] = np.array([*listed, -1])[np.from_dlpack(coded.indices.cast(pa.int64()).fill_null(-1))]
+    return places
 
 
 def _numbers(

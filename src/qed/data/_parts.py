@@ -59,7 +59,7 @@ class Changed:
     """A part whose chunks are changed as they are read."""
 
     part: Part
-    change: Callable[[Chunk], Chunk]
+    change: Callable[[Any], Chunk]
     rows: int | None = None  # where the change leaves rows out
 
     @property

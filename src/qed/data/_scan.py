@@ -34,12 +34,14 @@ def scan(
     Parameters
     ----------
     data : path, frame, dask.dataframe, dask.array, or several paths or frames
-        Parquet files: paths, folders (all ``*.parquet`` below), globs such as ``"sales/*.parquet"``. Matches are sorted. Or frames
-        of pandas, polars or Arrow, each a partition of one table. Or a collection of Dask.
+        Parquet files: paths, folders (all ``*.parquet`` below), globs such as ``"sales/*.parquet"``; also those of object stores
+        that pyarrow knows, ``"s3://bucket/sales/*.parquet"``. Matches are sorted. Or frames of pandas, polars or Arrow, each a
+        partition of one table. Or a collection of Dask.
     target : str or sequence of str, optional
         Column or columns to predict; beside a dask.array, a dask.array.
     features : sequence of str, optional
-        Columns to learn from, in this order; by default all others.
+        Columns to learn from, in this order; by default all others. They hold numbers, or words, which encoders and histogram
+        boosting take.
     weight : str, optional
         Column of sample weights; beside a dask.array, a dask.array.
     schema : mapping of str to {"float64", "float32"}, optional

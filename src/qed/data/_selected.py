@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from qed.data._chunk import Chunk, Origin, Schema
 from qed.data._fold import Statistic, fold
 from qed.data._sources import Readable, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from qed.data._chunk import Chunk, Origin, Schema
     from qed.data._parts import Part
     from qed.data._sources import Source
 
@@ -145,8 +145,7 @@ class RowsOfPart:
         """Read the part, and keep these rows."""
         for chunk, rows in _picked(self.part, self.pick):
             origin = None if chunk.origin is None else replace(chunk.origin, kept=_kept(chunk.origin, rows))
-            y, s = (None if one is None else one[rows] for one in (chunk.y, chunk.s))
-            yield Chunk(chunk.X[rows], y, s, origin)
+            yield replace(chunk.taken(rows), origin=origin)
 
 
 def _kept(origin: Origin, rows: Array) -> Array:

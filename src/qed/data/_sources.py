@@ -134,7 +134,11 @@ class Transformed(View):
     ) -> None:
         self._source, self._change = source, change
         self._schema = replace(
-            source.schema, n_features=n_features, names=None if names is None else tuple(names), dtype=FLOATS[0]
+            source.schema,
+            n_features=n_features,
+            names=None if names is None else tuple(names),
+            dtype=FLOATS[0],
+            words=(),
         )
 
     @property
@@ -152,7 +156,7 @@ class Transformed(View):
 
 
 def _transformed(chunk: Chunk, change: Callable[[Any], Any]) -> Chunk:
-    rows = change(chunk.X)
+    rows = change(chunk.table)
     origin = None if chunk.origin is None else replace(chunk.origin, names=())
     return Chunk(rows.astype(np.float64) if rows.dtype == np.float32 else rows, chunk.y, chunk.s, origin)
 
@@ -199,7 +203,7 @@ def _positive(chunk: Chunk) -> Chunk:
         return chunk
     used = np.flatnonzero(chunk.s)
     origin = replace(chunk.origin or Origin(((0, "", 0),), ()), kept=used)
-    return Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used], origin)
+    return replace(chunk.taken(used), origin=origin)
 
 
 class Marked(View):
@@ -320,6 +324,36 @@ class ArraySource(Readable):
 
     def _origin(self, first_row: int) -> Origin:
         return Origin(((0, "", first_row),), self._names or ())
+
+
+class OneChunk(Readable):
+    """A chunk as a source."""
+
+    def __init__(self, chunk: Chunk, schema: Schema) -> None:
+        self._chunk, self._schema = chunk, schema
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self._schema
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the chunk."""
+        return self._chunk.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """Always true."""
+        return True
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the chunk."""
+        return iter((self._chunk,))
+
+    def parts(self) -> Sequence[Part]:
+        """Give it as one part."""
+        return [Whole(self)]
 
 
 def check_weights(s: np.ndarray[Any, Any], where: str = "Sample weights", *, first_row: int = 0) -> None:

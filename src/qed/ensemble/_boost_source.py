@@ -296,7 +296,7 @@ def _require_categories(chunk: Chunk, X: Array, binning: Binning) -> None:
         if len(wrong):
             name = repr(chunk.origin.names[j]) if chunk.origin is not None and chunk.origin.names else str(j)
             raise InvalidData(
-                f"Categorical column {name} holds {wrong[0]:.6g}. From chunks, categories are whole numbers from 0 to"
+                f"Categorical column {name} holds {wrong[0]:.6g}. From chunks, categories are words, or whole numbers from 0 to"
                 f" {binning.most - 1}: encode the column first (OrdinalEncoder), or raise max_bins."
             )
 

@@ -16,7 +16,7 @@ import numpy as np
 from qed.certificates import AscentCertificate
 from qed.core import InvalidData
 from qed.core._events import STOP, Progress
-from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
+from qed.core._validation import is_source, learn_columns, require_fit_source, require_source_target
 from qed.data import ArraySource, Moments, fold
 from qed.data._kernels import UNIT
 from qed.designs._range import fingerprint_of, require_range
@@ -47,7 +47,7 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = T
     """Read a table or a source into products of columns, about their means where there is an intercept."""
     source: Any
     if is_source(X):
-        refuse_beside_source(model, y, sample_weight)
+        require_fit_source(model, X, y, sample_weight)
         model._validate_params()  # noqa: SLF001
         require_source_target(model, X)
         schema = X.schema

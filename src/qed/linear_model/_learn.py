@@ -25,7 +25,7 @@ from qed.core._errors import tell_unreached
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
-from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
+from qed.core._validation import is_source, learn_columns, require_fit_source, require_source_target
 from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
 from qed.designs._range import fingerprint, fingerprint_of, require_finite_objective, require_range, with_rounding
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
@@ -175,7 +175,7 @@ def is_square_affordable(X: Any, n_used: int) -> bool:
 
 
 def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settings: Settings) -> None:
-    refuse_beside_source(model, y, sample_weight)
+    require_fit_source(model, source, y, sample_weight)
     model._validate_params()  # noqa: SLF001
     schema = source.schema
     require_source_target(model, source)

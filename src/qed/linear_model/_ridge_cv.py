@@ -9,7 +9,7 @@ import numpy as np
 from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Vector, fitted, param
 from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.core._threads import one_blas_thread
-from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
+from qed.core._validation import is_source, learn_columns, require_fit_source, require_source_target
 from qed.data import ArraySource
 from qed.linear_model._choose import Choice, ChoiceResult, by_folds, by_folds_of_source, by_leaving_one_out
 from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn, require_products
@@ -129,7 +129,7 @@ class RidgeCV(Solved):
     def _fit_source(self, source: Any, y: Any, sample_weight: Any) -> Self:
         """Choose the strength by folds of rows that come in chunks, in one pass."""
         self._validate_params()
-        refuse_beside_source(self, y, sample_weight)
+        require_fit_source(self, source, y, sample_weight)
         require_source_target(self, source)
         if self.cv is None:
             raise InvalidData(

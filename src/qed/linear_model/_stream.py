@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core import ForgetError, InvalidData
 from qed.core._threads import limited_threads
-from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
+from qed.core._validation import is_source, learn_columns, require_fit_source, require_source_target
 from qed.data import ArraySource, Moments, fold
 from qed.designs._range import fingerprint_of, require_merged_range, require_range
 from qed.linear_model._learn import relearn, require_products
@@ -64,7 +64,7 @@ def _moments(
     known = model.__dict__.get("coef_")
     source: Source
     if is_source(X):
-        refuse_beside_source(model, y, sample_weight)
+        require_fit_source(model, X, y, sample_weight)
         require_source_target(model, X)
         schema = X.schema
         require_products(schema.n_features + schema.n_targets, "Choose fewer features=.")

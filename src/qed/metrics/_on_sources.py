@@ -10,14 +10,15 @@ import numpy as np
 
 from qed.core import _validation
 from qed.core._errors import InvalidData
-from qed.data import ArraySource, fold
+from qed.data import fold
+from qed.data._sources import OneChunk
 from qed.metrics._recipes import RECIPES
 from qed.metrics._tally import Tally, recipe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.data import Chunk, Source
+    from qed.data import Chunk, Schema, Source
 
 
 def _knows_labels(recipe: Any) -> bool:
@@ -58,14 +59,12 @@ def folded(score: str, model: Any, source: Source, ask: Callable[[Any, Any], Any
     classes = getattr(model, "classes_", None)
     if _knows_labels(recipe_of(score)) and options.get("labels") is None and isinstance(classes, np.ndarray):
         options = {**options, "labels": classes}  # a chunk may lack some
-    of = partial(
-        _tallied, score=score, model=model, names=source.schema.names, ask=ask, classes=classes, options=options
-    )
+    of = partial(_tallied, score=score, model=model, schema=source.schema, ask=ask, classes=classes, options=options)
     return fold(source, of, name=score)
 
 
 def _tallied(
-    chunk: Chunk, score: str, model: Any, names: Any, ask: Any, classes: Any, options: dict[str, Any]
+    chunk: Chunk, score: str, model: Any, schema: Schema, ask: Any, classes: Any, options: dict[str, Any]
 ) -> Tally:
     if not chunk.n_rows:
         return Tally.empty(score, **options)
@@ -73,4 +72,4 @@ def _tallied(
     y = target[:, 0]
     if isinstance(classes, np.ndarray) and classes.dtype.kind in "iub" and (y == np.rint(y)).all():
         y = y.astype(classes.dtype)
-    return Tally.of(score, y, ask(model, ArraySource(chunk.X, names=names)), chunk.s, **options)
+    return Tally.of(score, y, ask(model, OneChunk(chunk, schema)), chunk.s, **options)

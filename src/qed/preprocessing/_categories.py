@@ -56,7 +56,8 @@ def counted_table(model: Any, X: Any) -> CountedTable:
     columns, times = [], []
     for j, (values, counts) in enumerate(zip(seen.values, seen.counts, strict=True)):
         gaps = seen.missing(j)
-        columns.append(Column((np.append(values, np.nan) if gaps else values).astype(X.schema.dtype)))
+        kind, gap = (object, None) if values.dtype == object else (X.schema.dtype, np.nan)  # type: Any, Any
+        columns.append(Column((np.append(values, gap) if gaps else values).astype(kind)))
         times.append(np.append(counts, gaps) if gaps else counts)
     names = None if X.schema.names is None else np.asarray(X.schema.names, dtype=object)
     return CountedTable(MixedTable(columns, names, seen.rows, None), times)

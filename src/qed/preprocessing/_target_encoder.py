@@ -12,10 +12,10 @@ import numpy as np
 from qed.certificates import ExactCertificate
 from qed.core import Array, InvalidData, InvalidParameter, NonNegative, Seed, Transformer, fitted, param
 from qed.core._finite import require
-from qed.core._mixed import Column, new_table
+from qed.core._mixed import new_table
 from qed.core._roles import _input_names
 from qed.core._targets import as_target, encode
-from qed.core._validation import is_source, refuse_beside_source, require_source_target, source_targets
+from qed.core._validation import is_source, require_fit_source, require_source_target, source_targets
 from qed.data import fold
 from qed.designs._chunked import Paired
 from qed.preprocessing._categories import counted_table, places
@@ -150,7 +150,7 @@ class TargetEncoder(Transformer, chunks=True, target="number", allow_nan=True, c
     def _learn(self, X: Any, y: Any) -> tuple[list[Array], Array]:
         self._validate_params()
         if is_source(X):
-            refuse_beside_source(self, y, None)
+            require_fit_source(self, X, y, None)
             require_source_target(self, X)
             y = source_targets(X, labels=True)[0]
         seen = counted_table(self, X)
@@ -369,11 +369,10 @@ class _CategorySums:
 
 def _category_sums(chunk: Chunk, categories: list[Array], about: list[Array] | None) -> _CategorySums:
     """Sum targets by category, or their squared distances from the means of the categories."""
-    table = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
     assert chunk.y is not None  # noqa: S101  (made by Paired)
     found = []
     for j, known in enumerate(categories):
-        place, _ = places(Column(np.ascontiguousarray(table[:, j])), known)
+        place, _ = places(chunk.column(j), known)
         here = place >= 0
         own, y = place[here], chunk.y[here]
         terms = y if about is None else (y - about[j][:, own].T) ** 2

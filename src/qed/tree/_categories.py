@@ -1,7 +1,8 @@
 """Columns of categories for models of numbers: words and other values become their number among those of the fit.
 
 Trees ask whether a category is in a set, so the order of the numbers means nothing to them. A value that the fit has not met
-counts as missing. Columns that hold whole numbers from 0 to 254, and are named as categories, are numbered already.
+counts as missing. Words of a source are numbered in its chunks, by categories that one pass finds. Columns that hold whole numbers
+from 0 to 254, and are named as categories, are numbered already.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable
 from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source
+from qed.data._words import Coded, learn_words
 from qed.preprocessing._categories import is_nan, numbered, places
 
 MOST_CATEGORIES = 255  # of a column: sets are of 256 bits, and one is for what is missing
@@ -51,11 +54,35 @@ class CategoryColumns(Estimator):
         self, X: Any, y: Any = None, sample_weight: Any = None, *, finite: bool = True, reset: bool = True
     ) -> FitData:
         data = super()._fit_data(X, y, sample_weight, finite=finite, reset=reset)
+        if is_source(X) and X.schema.words:
+            data = self._with_codes(data)
         if reset:
             self.__dict__.pop("categories_", None)
             if data.categories is not None:
                 self.categories_ = data.categories
         return data
+
+    def _takes_words(self) -> bool:
+        """Tell whether sources may have columns of words: all of these become categories."""
+        return True
+
+    def _with_codes(self, data: FitData) -> FitData:
+        """Replace the words of a source by their numbers among the categories that one pass finds."""
+        schema, owner = data.X.schema, type(self).__name__
+        is_given = self.__dict__["categorical_features"] is not None
+        names = None if schema.names is None else np.asarray(schema.names, dtype=object)
+        mask = self._named_categories(schema.n_features, names)
+        for j in schema.words:
+            if not is_given or (self._names_categories() and not mask[j]):
+                raise InvalidData(
+                    f"{_name_of(names, j, 'Column')} of the source holds words, and {owner}.categorical_features does not"
+                    " name it. Name it there, say 'from_dtype', or leave it out: scan(..., features=[...])."
+                )
+        found = learn_words(data.X, name=owner)
+        for j, known in found.items():
+            self._require_few(sum(one is not None for one in known.tolist()), j, names)
+        categories = [found.get(j, np.empty(0)) for j in range(schema.n_features)]
+        return data._replace(X=Coded(data.X, found), categories=categories)
 
     def _read_table(self, X: Any, *, learns: bool) -> tuple[Any, Array | None, list[Array] | None]:
         """Read X as numbers; categories are numbered in the order of their values."""
@@ -86,22 +113,25 @@ class CategoryColumns(Estimator):
 
     def _learnt(self, table: MixedTable, j: int, *, by_type: bool) -> tuple[Array, Array] | None:
         """Return the categories of a column and their numbers in it; None for numbers that stand as they are."""
-        column, most = table.columns[j], getattr(self, "max_bins", MOST_CATEGORIES)
+        column = table.columns[j]
         values, codes = numbered(column)
         is_known = np.array([one is not None and not is_nan(one) for one in values.tolist()], dtype=bool)
         count = int(is_known.sum())
-        if count > most:
-            name = j if table.names is None else repr(str(table.names[j]))
-            limit = f"max_bins={most}" if hasattr(self, "max_bins") else str(most)
-            raise InvalidData(
-                f"Categorical column {name} has {count} categories, more than {limit}. Join rare ones, or encode the column as"
-                " numbers first (TargetEncoder)."
-            )
+        self._require_few(count, j, table.names)
         if not by_type and column.values is not None and column.values.dtype.kind in "fiub":
             numbers = values[is_known]
             if ((numbers >= 0) & (numbers < MOST_CATEGORIES) & (numbers == np.rint(numbers))).all():
                 return None
         return values, np.where(codes < count, codes, np.nan)
+
+    def _require_few(self, count: int, j: int, names: Array | None) -> None:
+        most = getattr(self, "max_bins", MOST_CATEGORIES)
+        if count > most:
+            limit = f"max_bins={most}" if hasattr(self, "max_bins") else str(most)
+            raise InvalidData(
+                f"{_name_of(names, j, 'Categorical column')} has {count} categories, more than {limit}. Join rare ones, or encode"
+                " the column as numbers first (TargetEncoder)."
+            )
 
     def _names_categories(self) -> bool:
         """Whether ``categorical_features`` names columns, rather than leaving them to their types."""
@@ -141,6 +171,10 @@ class CategoryColumns(Estimator):
             )
         mask[given.astype(np.int64).ravel()] = True
         return mask
+
+
+def _name_of(names: Array | None, j: int, word: str) -> str:
+    return f"{word} {j if names is None else repr(str(names[j]))}"
 
 
 def _is_by_type(given: Any) -> bool:

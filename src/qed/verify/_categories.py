@@ -44,8 +44,14 @@ def _check_categories(fit: Learnt, given: Any) -> None:
         fit.require(
             same_entries(stored[j], true), f"stores other categories for {name} than {true!s:.80}, or in another order"
         )
-        is_numeric = isinstance(given, str) and (is_source(fit.X) or fit.table.columns[j].dense.dtype.kind in "biuf")
+        is_numeric = isinstance(given, str) and _is_numeric(fit, j)
         fit.require(not (is_numeric and stored[j].dtype == object), f"stores the numbers of {name} as objects")
+
+
+def _is_numeric(fit: Learnt, j: int) -> bool:
+    if is_source(fit.X):
+        return j not in fit.X.schema.words
+    return fit.table.columns[j].dense.dtype.kind in "biuf"
 
 
 def check_one_hot(fit: Learnt) -> float:
@@ -249,8 +255,7 @@ def _moments_by_category(fit: Learnt, targets: Array) -> list[list[list[tuple[in
 
 
 def _entries_of(chunk: Any, j: int) -> Array:
-    table = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
-    return np.asarray(table[:, j])
+    return np.asarray(chunk.column(j).dense)
 
 
 def _code(n: int, own: Any, within: Any, mean: Any, spread: Any, smooth: Any) -> Any:

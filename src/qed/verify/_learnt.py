@@ -70,6 +70,8 @@ class Learnt:
     @cached_property
     def n(self) -> int:
         """The number of rows."""
+        if is_source(self.X) and self.X.schema.words:
+            return int(sum(self.X.each(_rows_of)))
         if is_source(self.X):
             return self._of_source[0]
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
@@ -270,6 +272,10 @@ def quantile(x: Array, share: Any) -> Any:
     place = EXTENDED(share) * (len(x) - 1)
     below = min(int(np.floor(place)), len(x) - 1)
     return x[below] + (place - below) * (x[min(below + 1, len(x) - 1)] - x[below])
+
+
+def _rows_of(chunk: Any) -> int:
+    return int(chunk.n_rows)
 
 
 def key(value: Any) -> Any:

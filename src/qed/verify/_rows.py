@@ -102,6 +102,7 @@ def read_on_disk(model: Any, source: Any) -> FitData:
     """
     owner, schema = type(model).__name__, source.schema
     require_columns(model, schema.n_features, schema.names)
+    places = _places_of_words(model, source)
     classes = _labels(source.chunks()) if declares(model, "classes_") else None
     targets = [(chunk.y[:, 0], chunk.s) for chunk in source.chunks()]
     y = np.concatenate([one for one, _ in targets])
@@ -109,12 +110,56 @@ def read_on_disk(model: Any, source: Any) -> FitData:
     table = mapped_table(len(y), schema.n_features)
     first = 0
     for chunk in source.chunks():
-        X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+        X = table[first : first + chunk.n_rows]
+        X[:] = _without_words(chunk, places)
         _finite.require(X, "X", None, owner, allow_nan=model._traits().allow_nan)  # noqa: SLF001
-        table[first : first + len(X)] = X
         first += len(X)
     codes = y if classes is None else np.searchsorted(classes, y)
     return FitData(table, codes, s, None, len(y), classes, owner=owner)
+
+
+def _places_of_words(model: Any, source: Any) -> list[dict[Any, float] | None]:
+    """Return the place of each category that the model stores for columns of words, None for columns of numbers.
+
+    The words of the rows must be exactly the stored ones, in order.
+    """
+    schema, stored, owner = source.schema, model.__dict__.get("categories_"), type(model).__name__
+    places: list[dict[Any, float] | None] = [None] * schema.n_features
+    if not schema.words and (stored is None or not any(len(known) for known in stored)):
+        return places
+    if (
+        stored is None
+        or len(stored) != schema.n_features
+        or [j for j, own in enumerate(stored) if len(own)] != list(schema.words)
+    ):
+        raise OtherData(f"{owner} stores categories of other columns than those of the source that hold words.")
+    seen: list[set[Any]] = [set() for _ in schema.words]
+    for found in source.each(_distinct_words):
+        for own, more in zip(seen, found, strict=True):
+            own.update(more)
+    for j, own in zip(schema.words, seen, strict=True):
+        values = [one for one in stored[j].tolist() if not _is_gap(one)]
+        if values != sorted(own - {None}) or (len(values) < len(stored[j])) != (None in own):
+            raise OtherData(f"{owner} knows other categories of column {j} than these rows have, or in another order.")
+        places[j] = {value: float(number) for number, value in enumerate(values)}
+    return places
+
+
+def _distinct_words(chunk: Any) -> list[set[Any]]:
+    return [set(chunk.column(j).dense.tolist()) for j, own in enumerate(chunk.words) if own is not None]
+
+
+def _without_words(chunk: Any, places: list[dict[Any, float] | None]) -> np.ndarray[Any, Any]:
+    """Return the rows of a chunk as numbers."""
+    if not any(known is not None for known in places):
+        return chunk.X if isinstance(chunk.X, np.ndarray) else np.asarray(chunk.X.toarray())
+    columns = [chunk.column(j).dense for j in range(len(places))]
+    return np.column_stack(
+        [
+            column if known is None else np.array([known.get(one, np.nan) for one in column.tolist()])
+            for column, known in zip(columns, places, strict=True)
+        ]
+    )
 
 
 def mapped_table(n: int, p: int) -> np.memmap[Any, Any]:

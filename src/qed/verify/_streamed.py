@@ -44,7 +44,16 @@ def times_of(source: Any) -> list[Counter[Any]]:
 
 def _times(chunk: Any) -> list[tuple[Array, Array, int]]:
     found = []
-    for column in _columns(chunk):
+    for j in range(chunk.n_features):
+        column = chunk.column(j).dense
+        if column.dtype == object:  # words
+            there = [one for one in column.tolist() if one is not None]
+            words, counts = np.unique(np.array(there, dtype=object), return_counts=True)
+            found.append((words, counts, 0))
+            if len(there) < len(column):
+                found[-1] = np.append(words, [None]), np.append(counts, len(column) - len(there)), 0
+            continue
+        column = column.astype(np.float64)
         values, counts = np.unique(_there(column), return_counts=True)
         found.append((values + 0.0, counts, int(np.isnan(column).sum())))
     return found

@@ -1,8 +1,10 @@
 """The one file that imports Dask: an executor on its workers, and its collections as sources.
 
 **Faults.** A task is a pure function of a part. When a worker dies, Dask gives its tasks to another, and the answer has the same
-bits. A part during which `distributed.scheduler.allowed-failures` workers die (3 unless configured) is given up, with an error
-that names its files and row groups. When the scheduler cannot be reached any more, `ClusterLost` is raised.
+bits. Tasks that were sent to a certain worker, which is gone, are sent again: where no other was there at that moment, Dask would
+keep them for it without limit. A part during which `distributed.scheduler.allowed-failures` workers die (3 unless configured) is
+given up, with an error that names its files and row groups. When the scheduler cannot be reached any more, or no worker comes back,
+`ClusterLost` is raised.
 
 **Order and memory.** At most `TASKS_PER_THREAD` tasks for each thread of the cluster are under way. Results are taken in the
 order of the items. A worker holds, for each of its threads, one chunk of the part that it reads, and the part's result.
@@ -18,30 +20,35 @@ import logging
 import sys
 import time
 from collections import deque
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, islice, takewhile
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import dask
 import distributed
 import numpy as np
+from distributed.comm import CommClosedError
 from distributed.protocol import pickle
 
 from qed.core._errors import ClusterLost, InvalidData, InvalidParameter
 from qed.core._threads import limited_threads
 from qed.core._version import __version__
-from qed.data._chunk import FLOATS, Chunk, Origin, Schema
+from qed.data._chunk import FLOATS
 from qed.data._frames import FrameLayout, frame_layout
 from qed.data._parts import innermost, with_innermost
-from qed.data._sources import Readable, check_weights
+from qed.data._sources import Readable
 from qed.data.executors import _held
+from qed.data.executors._array_layout import ArrayLayout
 from qed.data.executors._choice import current_executor, scratch_in
 from qed.data.executors._local import Remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from qed.data._chunk import Chunk, Schema
     from qed.data._parts import Part
 
 A = TypeVar("A")
@@ -51,6 +58,11 @@ TASKS_PER_THREAD = 4  # enough that no thread waits for the calling process betw
 CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still there
 SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
 CONNECT_SECONDS = 10
+WORKERLESS_SECONDS = 300.0  # how long tasks wait for a worker where none is left: what Dask gives a silent one
+
+
+class Stranded(Exception):  # noqa: N818  (nobody outside of this file sees it)
+    """Tasks wait for a worker that is gone."""
 
 
 class DaskExecutor(Remote):
@@ -97,23 +109,31 @@ class DaskExecutor(Remote):
         half = TASKS_PER_THREAD * len(self.require_cluster()) // 2
         self._held.passes += 1
         groups = (list(group) for _, group in groupby(rest, key=self._held.of))
-        waiting: deque[tuple[Any, str]] = deque()
+        waiting: deque[Sent] = deque()
         try:
             while True:
                 if len(waiting) <= half:  # tasks go out, and results come in, several in a message
                     waiting.extend(self._submit(function, list(islice(groups, 2 * half - len(waiting)))))
                 if not waiting:
                     return
-                for answers in self.ready(waiting, min(half, len(waiting))):
-                    yield from answers
+                try:
+                    answers = self.ready(waiting, min(half, len(waiting)), self._held.keepers)
+                except Stranded:
+                    self._held.let_go_of_unread(self._workers())
+                    client.cancel([sent.future for sent in waiting])
+                    waiting = deque(self._submit(function, [sent.group for sent in waiting]))
+                    continue
+                for some in answers:
+                    yield from some
         except Exception as error:
-            if client.status == "running" or isinstance(error, ClusterLost):
+            lost = self.loss_behind(error)
+            if lost is None:
                 raise
-            raise self.gone() from error
+            raise lost from error
         finally:  # an error, Ctrl-C, or nobody asks for the rest
             if client.status == "running":
                 self._held.let_go_of_unread()
-                client.cancel([future for future, _ in waiting])
+                client.cancel([sent.future for sent in waiting])
 
     def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply a function that holds much: it is sent once, to every worker."""
@@ -134,7 +154,7 @@ class DaskExecutor(Remote):
         """Keep parts of files from the next pass on, as if an earlier one had read them."""
         self._held.expect(parts, len(self.require_cluster()))
 
-    def _submit(self, function: Any, groups: list[list[A]]) -> list[tuple[Any, str]]:
+    def _submit(self, function: Any, groups: list[list[A]]) -> list[Sent]:
         """Send tasks out, each with items that it answers one by one."""
         if groups and isinstance(innermost(groups[0][0]), DelayedPart):
             tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for (item,) in groups]
@@ -146,7 +166,7 @@ class DaskExecutor(Remote):
             futures = self._client.map(
                 _run_each, [function] * n, packed, [__version__] * n, kept, places, pure=False, batch_size=n or None
             )
-        return list(zip(futures, map(_label, groups), strict=True))
+        return [Sent(future, group) for future, group in zip(futures, groups, strict=True)]
 
     def _hold(self, group: list[Any]) -> tuple[Any, list[int]]:
         """Return the future of a block that is read again, and which of its parts are meant; None where files are read."""
@@ -159,6 +179,7 @@ class DaskExecutor(Remote):
             packed, address = [_packed(part) for part in parts], threads[self._turn % len(threads)][0]
             there = {"workers": [address], "allow_other_workers": True}
             block.chunks = self._client.submit(_read_block, packed, __version__, pure=False, **there)
+            block.address = address
         block.used = self._held.passes
         return block.chunks, [block.place(innermost(item)) for item in group]
 
@@ -168,67 +189,97 @@ class DaskExecutor(Remote):
         limits = (_held.HELD_SHARE * (worker["memory_limit"] or np.inf) for worker in workers)
         return float(sum(min(_held.HELD_BYTES, limit) for limit in limits))
 
-    def ready(self, waiting: deque[tuple[Any, str]], count: int) -> list[Any]:
-        """Wait for the first so many results, and take them with those behind them that are there as well."""
-        first = list(islice(waiting, count))
-        self.wait_for(first)
-        count += sum(1 for _ in takewhile(lambda one: one[0].status == "finished", islice(waiting, count, None)))
+    def ready(self, waiting: deque[Sent], count: int, bound_to: Callable[[], set[str]]) -> list[Any]:
+        """Wait for the first so many results, and take them with those behind them that are there as well.
+
+        ``bound_to`` gives the workers that tasks were sent to; `Stranded` is raised when one is gone.
+        """
+        self._wait_for(list(islice(waiting, count)), bound_to)
+        count += sum(1 for _ in takewhile(lambda one: one.future.status == "finished", islice(waiting, count, None)))
         taken = [waiting.popleft() for _ in range(count)]
-        failed = next((one for one in taken if one[0].status == "error"), None)  # of several, the first is told
+        failed = next((one for one in taken if one.future.status == "error"), None)  # of several, the first is told
         try:
-            return list(self._client.gather([future for future, _ in ([failed] if failed else taken)]))
+            return list(self._client.gather([one.future for one in ([failed] if failed else taken)]))
         except distributed.KilledWorker as error:
-            label = failed[1] if failed else ""
+            label = failed.label if failed else ""
             raise ClusterLost(
                 f"Workers died again and again while they computed {label or 'a task'}: it may need more memory than a worker "
                 "has. Give workers more memory, or scan with a smaller batch_rows."
             ) from error
 
-    def wait_for(self, tasks: Iterable[tuple[Any, str]]) -> None:
+    def _wait_for(self, tasks: list[Sent], bound_to: Callable[[], set[str]]) -> None:
         """Wait until tasks have ended, well or not; look now and then whether the cluster is still there."""
-        client, since, warned = self._client, time.monotonic(), False
-        while under_way := [(future, label) for future, label in tasks if not future.done()]:
+        since, warned = time.monotonic(), False
+        workers_seen = since
+        while under_way := [one for one in tasks if not one.future.done()]:
             try:
-                under_way[-1][0].exception(timeout=CHECK_SECONDS)  # the last: when it ends, most have ended
+                under_way[-1].future.exception(timeout=CHECK_SECONDS)  # the last: when it ends, most have ended
             except TimeoutError:
-                if client.status != "running":
-                    raise self.gone() from None
-                if not warned and time.monotonic() - since > SLOW_SECONDS:
-                    label = under_way[0][1] or "a task"
+                now, workers = time.monotonic(), self._workers()
+                if workers and not bound_to() <= workers:
+                    raise Stranded from None
+                workers_seen = now if workers else workers_seen
+                if now - workers_seen > WORKERLESS_SECONDS:
+                    raise self.gone(f"The Dask cluster has had no worker for {WORKERLESS_SECONDS:.0f} s.") from None
+                if not warned and now - since > SLOW_SECONDS:
+                    label = under_way[0].label or "a task"
                     logging.getLogger("qed").info("waiting for %s since %.0f s", label, SLOW_SECONDS)
                     warned = True
+
+    def loss_behind(self, error: Exception) -> ClusterLost | None:
+        """Return the error that the scheduler is gone, if that is what an error came from."""
+        if isinstance(error, ClusterLost):
+            return None
+        if isinstance(error, CancelledError | CommClosedError):
+            try:  # it can be seen before the client knows that the connection is broken
+                self._workers()
+            except ClusterLost as lost:
+                return lost
+        return None if self._client.status == "running" else self.gone()
+
+    def _workers(self) -> set[str]:
+        """Return the addresses of the workers; a scheduler that cannot be reached is an error."""
+        try:
+            if self._client.status == "running":
+                threads = _threads_of(self._client)
+                self._threads, self._asked = threads or self._threads, time.monotonic()
+                return {address for address, _ in threads}
+        except OSError as error:  # the connection breaks before the client has noticed
+            raise self.gone() from error
+        raise self.gone()
 
     @property
     def lost(self) -> ClusterLost | None:
         """The error that the scheduler cannot be reached any more, if that is so."""
         return self._lost
 
-    def gone(self) -> ClusterLost:
-        """Return the error that the scheduler is gone; from now on, what is left of a fit is computed here."""
+    def gone(self, words: str = "") -> ClusterLost:
+        """Return the error that the scheduler, or every worker, is gone; from now on, what is left of a fit is computed here."""
         if self._lost is None:
+            words = words or f"The Dask scheduler cannot be reached any more (the client is {self._client.status})."
             self._lost = ClusterLost(
-                f"The Dask scheduler cannot be reached any more (the client is {self._client.status}). A fit that had begun "
-                "has left its model so far, and what that needed was computed here. Restart the cluster and fit again; models with "
-                "warm_start or partial_fit go on from what they have."
+                f"{words} A fit that had begun has left its model so far, and what that needed was computed here. Restart the"
+                " cluster and fit again; models with warm_start or partial_fit go on from what they have."
             )
             logging.getLogger("qed").warning("%s", self._lost)
         return self._lost
 
     def require_cluster(self) -> list[tuple[str, int]]:
-        """Refuse a cluster that is gone, or that has no workers; return the threads of the others.
+        """Refuse a cluster that is gone; return the threads of its workers, or of those it had: others may be on their way.
 
         Each is the address of a worker, and a number. They are asked for at most every `CHECK_SECONDS`: it takes as long as a
         short pass.
         """
-        if self._client.status != "running":
-            raise self.gone()
-        if time.monotonic() - self._asked > CHECK_SECONDS:
-            self._threads, self._asked = _require_running(self._client), time.monotonic()
+        if self._client.status != "running" or time.monotonic() - self._asked > CHECK_SECONDS:
+            self._workers()
         return self._threads
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Compute delayed values, all at once."""
-        return list(self._client.gather(self._client.compute(list(tasks))))
+        waiting = deque(
+            Sent(future, [task]) for future, task in zip(self._client.compute(list(tasks)), tasks, strict=True)
+        )
+        return self.ready(waiting, len(waiting), set)
 
     def __repr__(self) -> str:
         return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
@@ -246,29 +297,40 @@ class Placed:
 
     def map(self, function: Callable[[Any], B], items: Iterable[Any], /) -> Iterator[B]:
         """Apply the function on the workers; results come in the order of the items."""
-        items, client = list(items), self._client
-        placed = self._placed([item.number for item in items], self._runs.require_cluster())
+        every = list(items)
+        answers: dict[int, Any] = {}
+        while rest := [place for place in range(len(every)) if place not in answers]:
+            with suppress(Stranded):
+                answers.update(self._answers(function, every, rest))
+        return iter([answers[place] for place in range(len(every))])
+
+    def _answers(self, function: Callable[[Any], Any], items: list[Any], rest: list[int]) -> dict[int, Any]:
+        """Return answers to some of the items."""
+        client, placed = self._client, self._placed([items[at].number for at in rest], self._runs.require_cluster())
         groups: dict[tuple[str, int], list[int]] = {}
-        for place, owner in enumerate(placed):
+        for place, owner in zip(rest, placed, strict=True):
             groups.setdefault(owner, []).append(place)
-        order: list[int] = []
-        waiting: deque[tuple[Any, str]] = deque()
+        order = [place for places in groups.values() for place in places]
+        waiting: deque[Sent] = deque()
         found: list[Any] = []
+
+        def bound_to() -> set[str]:
+            return {sent.address for sent in waiting if sent.future.status == "pending"}
+
         try:
             for (address, _), places in groups.items():
-                order.extend(places)
                 waiting.extend(self._submit(function, [items[place] for place in places], address))
             while waiting:
-                found.extend(one for answers in self._runs.ready(waiting, len(waiting)) for one in answers)
+                found.extend(one for some in self._runs.ready(waiting, len(waiting), bound_to) for one in some)
         except Exception as error:
-            if client.status == "running" or isinstance(error, ClusterLost):
+            lost = self._runs.loss_behind(error)
+            if lost is None:
                 raise
-            raise self._runs.gone() from error
+            raise lost from error
         finally:
             if waiting and client.status == "running":
-                client.cancel([future for future, _ in waiting])
-        answers = dict(zip(order, found, strict=True))
-        return iter([answers[place] for place in range(len(items))])
+                client.cancel([sent.future for sent in waiting])
+        return dict(zip(order, found, strict=True))
 
     def _placed(self, numbers: Sequence[int], threads: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
         """Return the worker and its thread that each number belongs to; new ones go to those that have fewest."""
@@ -282,14 +344,29 @@ class Placed:
                 load[self._owners[number]] += 1
         return [self._owners[number] for number in numbers]
 
-    def _submit(self, function: Any, items: list[Any], address: str) -> list[tuple[Any, str]]:
+    def _submit(self, function: Any, items: list[Any], address: str) -> list[Sent]:
         there = {"workers": [address], "allow_other_workers": True}
         if isinstance(innermost(items[0]), DelayedPart):
             tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
-            return list(zip(self._client.compute(tasks, **there), [item.label for item in items], strict=True))
+            futures = self._client.compute(tasks, **there)
+            return [Sent(future, [item], address) for future, item in zip(futures, items, strict=True)]
         packed = [_packed(item) for item in items]
         future = self._client.submit(_run_each, _packed(function), packed, __version__, pure=False, **there)
-        return [(future, items[0].label)]
+        return [Sent(future, items, address)]
+
+
+class Sent(NamedTuple):
+    """A task that was sent out: its future, the items that it answers, and the worker that it was sent to, if to a certain one."""
+
+    future: Any
+    group: list[Any]
+    address: str = ""
+
+    @property
+    def label(self) -> str:
+        """The first item, and how many there are behind it."""
+        first, count = str(getattr(self.group[0], "label", "")), len(self.group)
+        return first if count == 1 or not first else f"{first} and {count - 1} parts behind it"
 
 
 def _packed(one: Any) -> Any:
@@ -303,12 +380,6 @@ def _unpacked(one: Any) -> Any:
 
 def _listed(answer: B) -> list[B]:
     return [answer]
-
-
-def _label(group: Sequence[Any]) -> str:
-    """Name the items of a task."""
-    first = str(getattr(group[0], "label", ""))
-    return first if len(group) == 1 or not first else f"{first} and {len(group) - 1} parts behind it"
 
 
 def _run_each(
@@ -358,10 +429,14 @@ def _require_running(client: distributed.Client) -> list[tuple[str, int]]:
         raise InvalidParameter(
             f"The Dask client is {client.status}. Connect a new one: distributed.Client('tcp://scheduler:8786')."
         )
-    threads = [(address, k) for address, many in sorted(client.nthreads().items()) for k in range(many)]
+    threads = _threads_of(client)
     if not threads:
         raise InvalidParameter("The Dask cluster has no workers. Start some (dask worker), or scale the cluster up.")
     return threads
+
+
+def _threads_of(client: distributed.Client) -> list[tuple[str, int]]:
+    return [(address, k) for address, many in sorted(client.nthreads().items()) for k in range(many)]
 
 
 def _require_same_version(client: distributed.Client) -> None:
@@ -450,40 +525,6 @@ def _array_source(X: Any, target: Any, features: Any, weight: Any, batch_rows: i
     columns = [one.to_delayed().ravel() for one in (X, *beside)]
     blocks = list(zip(*columns, strict=True))
     return CollectionSource(layout.schema, _delayed_parts(layout, blocks))
-
-
-@dataclass(frozen=True)
-class ArrayLayout:
-    """How blocks of arrays become chunks."""
-
-    n_features: int
-    n_targets: int
-    roles: tuple[str, ...]
-    dtype: np.dtype[Any]
-    batch_rows: int
-
-    @property
-    def schema(self) -> Schema:
-        """The columns, which have no names."""
-        return Schema(None, self.n_features, self.n_targets, self.dtype, "weight" in self.roles)
-
-    def chunks(self, data: Sequence[Any], label: str) -> Iterator[Chunk]:
-        """Cut blocks into chunks."""
-        X = np.asarray(data[0], dtype=self.dtype)
-        beside = dict(zip(self.roles, data[1:], strict=True))
-        y = None if "target" not in beside else np.asarray(beside["target"], np.float64).reshape(len(X), -1)
-        s = None if "weight" not in beside else np.asarray(beside["weight"], np.float64)
-        for name, one in beside.items():
-            if len(one) != len(X):
-                raise InvalidData(
-                    f"{label} has {len(X)} rows of X and {len(one)} of the {name}: cut both in the same places."
-                )
-        if s is not None:
-            check_weights(s, f"The weights of {label}")
-        for start in range(0, len(X), self.batch_rows):
-            rows = slice(start, start + self.batch_rows)
-            origin = Origin(((0, label, start),), ())
-            yield Chunk(X[rows], None if y is None else y[rows], None if s is None else s[rows], origin)
 
 
 class RowCounts:

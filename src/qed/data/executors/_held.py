@@ -67,6 +67,7 @@ class Block:
         self._parts = [ref(part) for part in parts]
         self.nbytes, self.used = sum(part.nbytes for part in parts), used
         self.chunks: Any = None
+        self.address = ""  # of the worker that was asked to keep them
 
     @property
     def parts(self) -> list[ParquetPart]:
@@ -135,10 +136,15 @@ class HeldBlocks:
                 size -= block.nbytes
         return size <= most
 
-    def let_go_of_unread(self) -> None:
-        """Forget blocks that could not be read, or not yet."""
+    def keepers(self) -> set[str]:
+        """Return the workers that were asked to keep blocks."""
+        return {block.address for block in self.blocks() if block.chunks is not None}
+
+    def let_go_of_unread(self, workers: set[str] | None = None) -> None:
+        """Forget blocks that could not be read, or not yet, and those of workers that are not among the given ones."""
         for block in self.blocks():
-            if block.chunks is not None and block.chunks.status != "finished":
+            is_there = workers is None or block.address in workers
+            if block.chunks is not None and not (is_there and block.chunks.status == "finished"):
                 block.chunks.cancel()
                 block.chunks = None
 

@@ -64,4 +64,4 @@ def _agreed_by_chunks(model: Any, method: str, source: Any) -> Any:
 
 def _compared(model: Any, method: str, chunk: Any) -> None:
     if chunk.n_rows:
-        agreed(model, method, chunk.X)
+        agreed(model, method, chunk.table)
