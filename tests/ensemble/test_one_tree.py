@@ -47,6 +47,28 @@ def test_a_forest_is_the_mean_of_its_trees(table):
     assert np.array_equal(own, one.decision_path(X).toarray())
 
 
+def leaf_by_hand(one, row):
+    """The node that a row reaches, one step at a time."""
+    node = 0
+    while one.children_left[node] >= 0:
+        value = row[one.feature[node]]
+        is_left = one.missing_go_to_left[node] if np.isnan(value) else value <= one.threshold[node]
+        node = (one.children_left if is_left else one.children_right)[node]
+    return node
+
+
+@pytest.mark.parametrize("depth", [1, 2, 7, 8, 9, None])
+def test_rows_end_where_single_steps_lead_at_any_depth(table, depth):
+    X, y, _labels = table
+    forest = RandomForestRegressor(6, max_depth=depth, random_state=0).fit(X, y)
+    found = forest.apply(X)
+    for number, one in enumerate(forest.estimators_):
+        assert found[:, number].tolist() == [leaf_by_hand(one.tree_, row) for row in X]
+    flat = RandomForestRegressor(3, max_depth=depth, random_state=0).fit(X, np.zeros(len(X)))
+    assert not flat.apply(X).any()
+    assert not flat.predict(X).any()
+
+
 def test_a_boosted_sum_is_the_sum_of_its_trees(table):
     X, y, _labels = table
     model = HistGradientBoostingRegressor(max_iter=7, max_leaf_nodes=5).fit(X, y)

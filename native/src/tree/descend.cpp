@@ -27,7 +27,7 @@ void follow_rows(const Matrix& x, const PackedNode* packed, const std::uint32_t*
         ++i;
         return true;
     };
-    follow<false, T>(x.column_stride, nullptr, next, [&](Index row, const PackedNode& leaf) {
+    follow<false, T>(x.column_stride, nullptr, kLevelsBetweenLooks, next, [&](Index row, const PackedNode& leaf) {
         leaves[row] = static_cast<Index>(origin[&leaf - packed]);
     });
 }

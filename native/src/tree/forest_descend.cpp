@@ -13,7 +13,8 @@ namespace qed {
 namespace {
 
 constexpr Index kRowsOfBlock = 512;     // fewest that go through a tree together, while its nodes are near
-constexpr Index kRowsOfLarge = 16384;   // most: each block fetches all trees again
+constexpr Index kRowsOfLarge = 65536;   // most, for the sake of memory: each block fetches all trees again
+constexpr Index kNodesOfRow = 4;        // a tree with at most as many for each row of a block is fetched as a whole
 constexpr Index kDescents = 16 * kLanes16;  // fewest at a time: few rows go through several trees together
 // Tuned on one machine, for tables beyond its caches: rows that are fetched while those before them go down, and of wide
 // rows the first columns. Fewer come too late, more push each other out; small tables pay for fetching what is there.
@@ -29,6 +30,11 @@ struct RowBlock {
     [[nodiscard]] Index count() const noexcept { return last - first; }
 };
 
+/// Asks for all nodes of a tree, in order: rows that go down would wait for one after the other.
+void fetch_tree(const PackedForest& forest, Index tree) noexcept {
+    fetch_lines(forest.nodes(tree), forest.nodes_of(tree));
+}
+
 /// The leaf of each row of a block in the trees [tree, tree + many); rows that lie in the bag of a tree are passed over.
 void find_leaves(const PackedForest& forest, const RowBlock& block, const ForestSum& sum, Index tree, Index many,
                  std::uint32_t* leaves) {
@@ -41,13 +47,16 @@ void find_leaves(const PackedForest& forest, const RowBlock& block, const Forest
         const Index fetched = block.x.column_stride == 1 ? std::min(block.x.columns, kFetched) : 0;
         const auto next = [&](Descent<T>& descent) {
             for (; own < many; ++own, row = 0) {
+                if (row == 0 && forest.nodes_of(tree + own) <= kNodesOfRow * count) {
+                    fetch_tree(forest, tree + own);
+                }
                 for (; row < count; ++row) {
                     const Index bit = block.number + row;
                     if (has_bags && ((sum.bags[(tree + own) * sum.bag_bytes + bit / 8] >> (bit % 8)) & 1) != 0) {
                         leaves[own * count + row] = kPassedOver;
                         continue;
                     }
-                    descent = {forest.nodes.get() + forest.starts[at(tree + own)],
+                    descent = {forest.nodes(tree + own),
                                block.x.at<T>(block.first + row, 0), own * count + row};
                     fetch_lines(block.x.at<T>(block.first + std::min(row + kAhead, count - 1), 0), fetched);
                     ++row;
@@ -60,9 +69,9 @@ void find_leaves(const PackedForest& forest, const RowBlock& block, const Forest
             leaves[number] = static_cast<std::uint32_t>(leaf_number(leaf));
         };
         if (forest.sets.empty()) {
-            follow<false, T>(block.x.column_stride, nullptr, next, done);
+            follow<false, T>(block.x.column_stride, nullptr, forest.levels, next, done);
         } else {
-            follow<true, T>(block.x.column_stride, forest.sets.data(), next, done);
+            follow<true, T>(block.x.column_stride, forest.sets.data(), forest.levels, next, done);
         }
     });
 }
@@ -86,7 +95,7 @@ template <class Work>
 void for_blocks(const PackedForest& forest, const Matrix& x, const Work& work) {
     const Effort effort(40.0 * static_cast<double>(x.rows) * static_cast<double>(forest.trees()));
     // rows do not depend on one another: blocks may be as large as threads allow
-    const Index size = std::clamp(blocks_of(x.rows, 2 * thread_count()), kRowsOfBlock, kRowsOfLarge);
+    const Index size = std::clamp(blocks_of(x.rows, thread_count()), kRowsOfBlock, kRowsOfLarge);
     parallel_for(blocks_of(x.rows, size), [&](Index block) {
         const Index first = block * size;
         work(RowBlock{x, first, std::min(x.rows, first + size), first});

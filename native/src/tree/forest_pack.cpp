@@ -12,6 +12,7 @@
 namespace qed {
 namespace {
 
+constexpr int kShallow = 8;      // levels at most that all lanes go down together, however early some arrive
 constexpr std::uint64_t kNoNumber = 0x7FF8000000000000U;  // its lower bits are free
 
 /// A tree among those that are stored: its first node, inner node and leaf.
@@ -19,80 +20,98 @@ struct Place {
     Index node, inner, leaf;
 };
 
-/// Follows every node of a tree to its right child, which comes after the whole of the left branch; -1 for leaves.
-const char* find_right(const std::int32_t* feature, Index count, Index columns, std::vector<Index>& right) {
-    right.assign(at(count), -1);
-    std::vector<Index> open;
-    bool ends = false;
-    for (Index i = 0; i < count; ++i) {
-        if (ends) {
-            return "nodes follow the end of a tree";
-        }
+/// A branch that waits to be laid out: its first node, its nodes, the inner ones before it, its place, and its depth.
+struct Branch {
+    Index node, size, inners, place;
+    int depth;
+};
+
+/// Counts the nodes of each left branch, from the last node to the first.
+const char* count_lefts(const std::int32_t* feature, Index count, Index columns, std::vector<std::int32_t>& lefts) {
+    lefts.assign(at(count), 0);
+    std::vector<std::int32_t> sizes;  // of the branches behind a node, the nearest one last
+    for (Index i = count - 1; i >= 0; --i) {
         if (feature[i] >= columns) {
             return "a node looks at a column that is not there";
         }
-        if (feature[i] >= 0) {
-            open.push_back(i);
+        if (feature[i] < 0) {
+            sizes.push_back(1);
             continue;
         }
-        while (!open.empty() && right[at(open.back())] >= 0) {
-            open.pop_back();
+        if (sizes.size() < 2) {
+            return "a tree ends before all its branches do";
         }
-        ends = open.empty();
-        if (!ends) {
-            right[at(open.back())] = i + 1;
-        }
+        lefts[at(i)] = sizes.back();
+        sizes.pop_back();
+        sizes.back() += lefts[at(i)] + 1;
     }
-    return ends ? nullptr : "a tree ends before all its branches do";
+    return sizes.size() == 1 ? nullptr : "nodes follow the end of a tree";
 }
 
-/// Lays out one tree; `set_of` by inner node of all trees: one more than the number of its set, or zero.
-const char* pack_one(const ForestNodes& nodes, const Place& place, Index count,
-                     const std::vector<std::uint32_t>& set_of, PackedNode* to) {
-    const std::int32_t* const feature = nodes.feature + place.node;
-    std::vector<Index> right;
-    if (const char* const fault = find_right(feature, count, nodes.columns, right)) {
-        return fault;
+/// Lays out the nodes of one tree.
+class TreePacker {
+  public:
+    /// `set_of` by inner node of all trees: one more than the number of its set, or zero.
+    TreePacker(const ForestNodes& nodes, const Place& first, const std::vector<std::uint32_t>& set_of, PackedNode* to)
+        : nodes_(nodes), first_(first), set_of_(set_of), to_(to) {}
+
+    const char* pack(Index count) {
+        if (const char* const fault = count_lefts(nodes_.feature + first_.node, count, nodes_.columns, lefts_)) {
+            return fault;
+        }
+        std::vector<Branch> waiting{{0, count, 0, 0, 0}};
+        while (!waiting.empty()) {
+            const Branch branch = waiting.back();
+            waiting.pop_back();
+            lay(branch, waiting);
+        }
+        return fault_;
     }
-    std::vector<Index> number(at(count));  // among all inner nodes, or among all leaves
-    Index inner = place.inner;
-    Index leaf = place.leaf;
-    for (Index i = 0; i < count; ++i) {
-        number[at(i)] = feature[i] >= 0 ? inner++ : leaf++;
-    }
-    struct Branch {
-        Index node, size, place;
-    };
-    std::vector<Branch> waiting{{0, count, 0}};
-    Index filled = 1;
-    while (!waiting.empty()) {
-        const auto [node, size, k] = waiting.back();
-        waiting.pop_back();
-        const Index own = number[at(node)];
-        if (feature[node] < 0) {
+    [[nodiscard]] int depth() const noexcept { return depth_; }
+
+  private:
+    /// Writes the node at the top of a branch; of the branches below it the larger one is next.
+    void lay(const Branch& branch, std::vector<Branch>& waiting) {
+        const std::int32_t feature = nodes_.feature[first_.node + branch.node];
+        PackedNode& node = to_[branch.place];
+        if (feature < 0) {
             // nothing is at most a threshold that is no number: the way is to the right, which is here
-            to[k] = {std::bit_cast<double>(kNoNumber | static_cast<std::uint64_t>(own)), 0, -1};
-            continue;
+            const auto leaf = static_cast<std::uint64_t>(first_.leaf + branch.node - branch.inners);
+            node = {std::bit_cast<double>(kNoNumber | leaf), 0, -1};
+            depth_ = std::max(depth_, branch.depth);
+            return;
         }
-        if (std::isnan(nodes.threshold[own])) {
-            return "a threshold is not a number";
+        const Index own = first_.inner + branch.inners;
+        if (std::isnan(nodes_.threshold[own])) {
+            fault_ = "a threshold is not a number";
         }
-        to[k] = {nodes.threshold[own],
-                 static_cast<std::uint32_t>(feature[node]) | (nodes.missing_left[own] != 0 ? kMissingLeft : 0U),
-                 static_cast<std::int32_t>(filled - k)};
-        if (!set_of.empty() && set_of[at(own)] > 0) {
-            to[k].threshold = static_cast<double>(set_of[at(own)] - 1);
-            to[k].feature |= kByCategory;
+        node = {nodes_.threshold[own],
+                static_cast<std::uint32_t>(feature) | (nodes_.missing_left[own] != 0 ? kMissingLeft : 0U),
+                static_cast<std::int32_t>(filled_ - branch.place)};
+        if (!set_of_.empty() && set_of_[at(own)] > 0) {
+            node.threshold = static_cast<double>(set_of_[at(own)] - 1);
+            node.feature |= kByCategory;
         }
-        const Index lefts = right[at(node)] - node - 1;
-        const Branch children[2] = {{node + 1, lefts, filled}, {right[at(node)], size - 1 - lefts, filled + 1}};
-        const bool is_left_larger = children[0].size >= children[1].size;
-        waiting.push_back(children[is_left_larger ? 1 : 0]);
-        waiting.push_back(children[is_left_larger ? 0 : 1]);
-        filled += 2;
+        const Index lefts = lefts_[at(branch.node)];
+        const int depth = branch.depth + 1;
+        const Branch left{branch.node + 1, lefts, branch.inners + 1, filled_, depth};
+        const Branch right{branch.node + 1 + lefts, branch.size - 1 - lefts, branch.inners + 1 + lefts / 2, filled_ + 1,
+                           depth};
+        filled_ += 2;
+        const bool is_left_larger = left.size >= right.size;
+        waiting.push_back(is_left_larger ? right : left);
+        waiting.push_back(is_left_larger ? left : right);
     }
-    return nullptr;
-}
+
+    const ForestNodes& nodes_;
+    Place first_;
+    const std::vector<std::uint32_t>& set_of_;
+    PackedNode* to_;
+    std::vector<std::int32_t> lefts_;
+    Index filled_ = 1;
+    int depth_ = 0;
+    const char* fault_ = nullptr;
+};
 
 }  // namespace
 
@@ -135,13 +154,17 @@ const char* pack_forest(const ForestNodes& nodes, PackedForest& forest) {
     forest.columns = nodes.columns;
     forest.leaves = next.leaf;
     forest.sets.assign(nodes.sets, nodes.sets + nodes.in_sets * 16);
-    forest.nodes = std::make_unique_for_overwrite<PackedNode[]>(at(nodes.nodes));
+    forest.all_nodes = std::make_unique_for_overwrite<PackedNode[]>(at(nodes.nodes));
     std::vector<const char*> faults(at(nodes.trees), nullptr);
+    std::vector<int> depths(at(nodes.trees), 0);
     const Effort effort(64.0 * static_cast<double>(nodes.nodes));
     parallel_for(nodes.trees, [&](Index tree) {
-        faults[at(tree)] = pack_one(nodes, places[at(tree)], nodes.sizes[tree], set_of,
-                                    forest.nodes.get() + forest.starts[at(tree)]);
+        TreePacker packer(nodes, places[at(tree)], set_of, forest.nodes(tree));
+        faults[at(tree)] = packer.pack(nodes.sizes[tree]);
+        depths[at(tree)] = packer.depth();
     });
+    const int deepest = *std::max_element(depths.begin(), depths.end());
+    forest.levels = deepest <= kShallow ? std::max(deepest, 1) : kLevelsBetweenLooks;
     const auto found = std::find_if(faults.begin(), faults.end(), [](const char* one) { return one != nullptr; });
     return found == faults.end() ? nullptr : *found;
 }

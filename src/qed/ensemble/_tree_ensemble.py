@@ -118,7 +118,8 @@ class TreeEnsemble:
     def shares(self) -> Array:
         """Shares of the classes, by leaf."""
         weight = self.value.astype(np.float64)
-        return np.asarray(weight / np.einsum("ij->i", weight)[:, None])  # a sum over two or three numbers is slow
+        weight /= np.einsum("ij->i", weight)[:, None]  # a sum over two or three numbers is slow
+        return np.asarray(weight)
 
     @cached_property
     def numbers(self) -> Array:

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kMissingLeft = 0x80000000U;
 inline constexpr std::uint32_t kByCategory = 0x40000000U;
 inline constexpr std::uint32_t kColumnBits = 0x3FFFFFFFU;
 inline constexpr int kLanes16 = 16;
-inline constexpr int kLevelsBetweenLooks = 4;  ///< levels that all lanes go down before it is asked which have arrived
+inline constexpr int kLevelsBetweenLooks = 4;  ///< levels that all lanes of deep trees go down between looks who arrived
 
 /// A category goes left if its bit is set; what is no category that the fit has seen goes where missing values go.
 inline bool is_in_set(const std::uint32_t* sets, const PackedNode& node, double value) noexcept {
@@ -50,9 +50,10 @@ struct Descent {
     Index number;
 };
 
-/// Follows what `next(descent)` hands out, until it returns false, and calls done(number, packed leaf).
+/// Follows what `next(descent)` hands out, until it returns false, and calls done(number, packed leaf). It looks which
+/// lanes have arrived after so many `levels`.
 template <bool kSets, class T, class Next, class Done>
-void follow(Index column_stride, const std::uint32_t* sets, Next&& next, Done&& done) {
+void follow(Index column_stride, const std::uint32_t* sets, int levels, Next&& next, Done&& done) {
     const PackedNode* nodes[kLanes16];
     const T* rows[kLanes16];
     Index numbers[kLanes16];
@@ -70,9 +71,7 @@ void follow(Index column_stride, const std::uint32_t* sets, Next&& next, Done&& 
         const PackedNode& node = *nodes[lane];
         const auto column = static_cast<Index>(node.feature & kColumnBits);
         const auto value = static_cast<double>(rows[lane][column * column_stride]);
-        const std::int32_t on = below<kSets>(node, value, sets);
-        nodes[lane] += on;
-        return static_cast<std::uint32_t>(on == 0);
+        nodes[lane] += below<kSets>(node, value, sets);
     };
     if (!take(0)) {
         return;
@@ -87,14 +86,14 @@ void follow(Index column_stride, const std::uint32_t* sets, Next&& next, Done&& 
         }
     }
     while (live != 0) {
-        for (int level = 1; level < kLevelsBetweenLooks; ++level) {
+        for (int level = 0; level < levels; ++level) {
             for (int lane = 0; lane < kLanes16; ++lane) {
                 step(lane);
             }
         }
         std::uint32_t arrived = 0;
         for (int lane = 0; lane < kLanes16; ++lane) {
-            arrived |= step(lane) << lane;
+            arrived |= static_cast<std::uint32_t>(nodes[lane]->left <= 0) << lane;
         }
         for (arrived &= live; arrived != 0; arrived &= arrived - 1) {
             const int lane = std::countr_zero(arrived);

@@ -67,11 +67,17 @@ struct PackedForest {
     Index columns = 0;
     Index width = 0;  ///< numbers a leaf
     Index leaves = 0;
-    std::unique_ptr<PackedNode[]> nodes;
+    int levels = 1;   ///< that rows go down before it is asked which have arrived
+    std::unique_ptr<PackedNode[]> all_nodes;
     std::vector<Index> starts;        ///< first packed node of each tree, and their number
     std::vector<std::uint32_t> sets;  ///< sixteen words for each node that looks at categories
 
     [[nodiscard]] Index trees() const noexcept { return static_cast<Index>(starts.size()) - 1; }
+    [[nodiscard]] PackedNode* nodes(Index tree) const noexcept { return all_nodes.get() + starts.data()[tree]; }
+    [[nodiscard]] Index nodes_of(Index tree) const noexcept {
+        const Index* const first = starts.data() + tree;
+        return first[1] - first[0];
+    }
 };
 
 /// Checks nodes that may come from a file, and lays them out; returns what is wrong with them, or null.
