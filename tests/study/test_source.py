@@ -69,7 +69,7 @@ def test_large_files_read_as_small_ones(tmp_path, monkeypatch):
     path = tmp_path / "quotes.csv"
     path.write_text('a;b;c\n1;"x;y";"say ""no"""\n\n2;;\n3;"";" w "\n4;NA;"two\nlines"\n' * 5, encoding="utf-8")
     small = read_table(path)
-    monkeypatch.setattr(_csv, "SMALL", 0)
+    monkeypatch.setattr(_csv, "MAX_BYTES_FOR_PYTHON", 0)
     large = read_table(path)
     assert small.n_rows == large.n_rows
     for mine, theirs in zip(small.columns, large.columns, strict=True):
@@ -167,7 +167,7 @@ def test_broken_files_get_a_sentence(tmp_path, monkeypatch, name, small):
     content, words = BROKEN[name]
     (tmp_path / name).write_bytes(content)
     if not small:
-        monkeypatch.setattr(_csv, "SMALL", 0)
+        monkeypatch.setattr(_csv, "MAX_BYTES_FOR_PYTHON", 0)
     with pytest.raises(InvalidData, match=words):
         read_table(tmp_path / name)
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-LEAST, MOST = float(np.exp(-10.0)), float(np.exp(10.0))  # scikit-learn's range of inverse temperatures
+MIN_INVERSE_TEMPERATURE = float(np.exp(-10.0))  # scikit-learn's range
+MAX_INVERSE_TEMPERATURE = float(np.exp(10.0))
 WIDTH = 1e-10  # of the interval, relative
 TOLERANCE = 1e-12  # nats a row: far below what any number of rows can tell apart
-STEPS = 200
+MAX_STEPS = 200
 
 
 def class_logits(said: Array, *, are_probabilities: bool) -> Array:
@@ -36,7 +37,7 @@ def class_logits(said: Array, *, are_probabilities: bool) -> Array:
 def find_temperature(scores: Array, codes: Array, s: Array | None) -> tuple[float, BracketCertificate]:
     """Return the best temperature for scores of rows whose classes are known, and what is proven about it."""
     apart = scores - np.take_along_axis(scores, codes[:, np.newaxis], axis=1)
-    if not np.abs(apart).max(initial=0.0) < np.finfo(np.float64).max / MOST:
+    if not np.abs(apart).max(initial=0.0) < np.finfo(np.float64).max / MAX_INVERSE_TEMPERATURE:
         raise InvalidData("Scores as large as these have no temperature: divide them by their largest size first.")
     share = np.full(len(codes), 1 / len(codes)) if s is None else s / s.sum()
 
@@ -47,7 +48,7 @@ def find_temperature(scores: Array, codes: Array, s: Array | None) -> tuple[floa
         mean = (chance * apart).sum(axis=1)
         return float(share @ mean), float(share @ ((chance * apart**2).sum(axis=1) - mean**2))
 
-    low, high = LEAST, MOST
+    low, high = MIN_INVERSE_TEMPERATURE, MAX_INVERSE_TEMPERATURE
     first, last = slope(low)[0], slope(high)[0]
     beta = 1.0
     if first >= 0 and last <= 0:
@@ -67,7 +68,7 @@ def find_temperature(scores: Array, codes: Array, s: Array | None) -> tuple[floa
 def _enclosed(slope: Any, low: float, high: float) -> tuple[float, float]:
     """Return an interval around the root of a rising function, by Newton steps that end a little beyond the root."""
     beta = 1.0
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         height, rise = slope(beta)
         low, high = (beta, high) if height <= 0 else (low, beta)
         if high - low <= WIDTH * high:

@@ -33,7 +33,7 @@ from qed.data._kernels import UNIT
 from qed.designs._range import fingerprint
 from qed.metrics import pairwise_distances
 
-ROUNDS = 100  # in which prices rise together; with more the bound hardly changes
+PRICE_ROUNDS = 100  # in which prices rise together; with more the bound hardly changes
 Damping = Annotated[float, Number(low=0.5, high=1, open_high=True)]
 
 
@@ -233,7 +233,7 @@ class AffinityPropagation(Clusterer):
         np.fill_diagonal(away, -np.inf)
         best = np.maximum(away.max(axis=1), preference) if n > 1 else preference
         fee = best - preference
-        self.prices_ = _kernels.raise_prices(away, best, fee, ROUNDS)
+        self.prices_ = _kernels.raise_prices(away, best, fee, PRICE_ROUNDS)
         del away
         rounding = 64 * n * UNIT * (float(np.abs(S).max()) + float(np.abs(preference).max())) * n**0.5
         is_exemplar = np.zeros(n, bool)

@@ -15,7 +15,7 @@ from qed.core._targets import weights
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.designs import design
-from qed.designs._range import LEAST, MOST, require_range
+from qed.designs._range import MAX_MAGNITUDE, MIN_MAGNITUDE, require_range
 
 if TYPE_CHECKING:
     from qed.cluster._lloyd import Run
@@ -118,8 +118,8 @@ class CentreModel(Clusterer, Transformer, sparse=True):
 
 def _require_squares(largest: float, scatter: Scatter) -> None:
     """Refuse rows whose squared distances leave float64 though weights bring their sums back into it."""
-    if scatter.total > 0 and not LEAST <= largest <= MOST:
+    if scatter.total > 0 and not MIN_MAGNITUDE <= largest <= MAX_MAGNITUDE:
         raise InvalidData(
-            f"The largest squared distance from the mean is {largest:.3g}; squares below {LEAST:g} and above {MOST:g} lose digits."
-            " Multiply the columns by a power of ten."
+            f"The largest squared distance from the mean is {largest:.3g}; squares below {MIN_MAGNITUDE:g} and above"
+            f" {MAX_MAGNITUDE:g} lose digits. Multiply the columns by a power of ten."
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-MANY = 16  # centres from which their distances are bounded by groups
+MIN_CENTRES_FOR_GROUPS = 16  # centres from which their distances are bounded by groups
 GROUP, MOST_GROUPS = 8, 16
 AT_REST, EMPTY = 1, 2  # how a run ends
 
@@ -113,7 +113,7 @@ def finished(places: Places, centres: Array, bounds: Bounds, run: Run, order: ND
 def _grouped(centres: Array) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Order centres so that near ones stand side by side, and say where each group begins."""
     k = len(centres)
-    if k < MANY:
+    if k < MIN_CENTRES_FOR_GROUPS:
         return np.arange(k), np.array([0, k], np.int64)
     groups = min(MOST_GROUPS, k // GROUP)
     heads = centres[np.linspace(0, k - 1, groups).astype(np.intp)]

@@ -11,7 +11,7 @@ from qed.core import KW_ONLY, Array, InvalidParameter, Positive, Seed, param
 from qed.core._random import generator
 
 DRAWS = 1000
-MOST = 100_000  # bits of a word
+MAX_BITS = 100_000  # bits of a word
 
 
 def binary_codes(n_classes: int) -> Array:
@@ -147,10 +147,10 @@ class OutputCodeClassifier(CodedClassifier):
 
     def _drawn(self, n_classes: int) -> Array:
         """Draw bits until each has both sides, and words until no two are the same, if there are enough of them."""
-        if not n_classes * self.code_size < MOST:
+        if not n_classes * self.code_size < MAX_BITS:
             raise InvalidParameter(
                 f"OutputCodeClassifier.code_size={self.code_size:g} gives a classifier for each of {n_classes * self.code_size:.3g}"
-                f" bits, more than {MOST}. Pass a smaller one: a few times the number of classes correct many wrong answers."
+                f" bits, more than {MAX_BITS}. Pass a smaller one: a few times the number of classes correct many wrong answers."
             )
         bits = max(1, int(n_classes * self.code_size))
         stream = generator(self.random_state)

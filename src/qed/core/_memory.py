@@ -11,7 +11,7 @@ import os
 
 from qed.core._errors import InvalidParameter, MemoryLimit
 
-SMALL = 1 << 28  # below 256 MiB asking would cost more than it protects
+MIN_CHECKED_BYTES = 1 << 28  # below 256 MiB asking would cost more than it protects
 
 
 def available_memory() -> int:
@@ -47,7 +47,7 @@ def require_memory(size: int, what: str, instead: str) -> None:
     MemoryLimit
         When ``size`` is past the limit.
     """
-    if size <= SMALL and "QED_MEMORY_LIMIT" not in os.environ:
+    if size <= MIN_CHECKED_BYTES and "QED_MEMORY_LIMIT" not in os.environ:
         return
     if size > (limit := available_memory()):
         msg = f"{what} needs {size / 2**30:.2f} GiB, and the limit is {limit / 2**30:.2f} GiB. {instead}"

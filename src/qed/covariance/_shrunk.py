@@ -9,7 +9,7 @@ import numpy as np
 from qed.core import KW_ONLY, Array, PositiveInt, fitted, param
 from qed.covariance._empirical import EmpiricalCovariance
 
-BLOCK = 1 << 18  # entries of rows in memory at a time
+BLOCK_ENTRIES = 1 << 18  # entries of rows in memory at a time
 
 
 class LedoitWolf(EmpiricalCovariance):
@@ -80,7 +80,7 @@ class OAS(EmpiricalCovariance):
 
 def ledoit_wolf_amount(X: Any, s: Any, location: Array, covariance: Array, weight: float) -> float:
     """Return the shrinkage of Ledoit and Wolf; the fourth moments it needs are sums of squared lengths of rows."""
-    fourth, size, unit = 0.0, max(1, BLOCK // len(location)), _unit(covariance)
+    fourth, size, unit = 0.0, max(1, BLOCK_ENTRIES // len(location)), _unit(covariance)
     for first in range(0, X.shape[0], size):
         apart = (np.asarray(X[first : first + size], dtype=np.float64) - location) / unit
         lengths = np.sum(apart**2, axis=1)

@@ -48,7 +48,7 @@ Vector = np.ndarray[Any, np.dtype[np.float64]]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 SHIFT_ROWS = 256  # rows looked at to find a shift: enough to be close to the mean, too few to cost anything
-TINY = 5e-324
+SMALLEST_SUBNORMAL = 5e-324
 FORGETTING_LIMIT = 1e-6  # relative error of a column's scatter above which forgetting is refused
 
 
@@ -268,7 +268,7 @@ class Moments:
         """
         error = self.mean_rounding * np.sqrt(self.peak / self.weight)
         with np.errstate(over="ignore"):  # a value of nearly zero is known to no digit, and the share is infinite
-            share = np.where(error > 0, error / np.where(self.mean != 0, np.abs(self.mean), TINY), 0.0)
+            share = np.where(error > 0, error / np.where(self.mean != 0, np.abs(self.mean), SMALLEST_SUBNORMAL), 0.0)
         worst = int(np.argmax(share))
         if share[worst] > FORGETTING_LIMIT:
             column = f"column {worst}" if worst < self.n_features else f"target {worst - self.n_features}"

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from qed.certificates import Fingerprint
 
 ONE_PART = "change of a single entry of the codes or of a single atom"
-SLACK = 1e-8  # of the null objective: how far codes that are found anew may be from the best ones, in the objective
+CODE_TOLERANCE = (
+    1e-8  # of the null objective: how far codes that are found anew may be from the best ones, in the objective
+)
 EXACT = 1e-13  # share of half the squared length of a row that a last sweep over its codes may still gain
 SWEEPS = 20  # over codes between two steps of the dictionary: from where they stand, more gain little
 MOST_SWEEPS = 20_000
@@ -133,7 +135,7 @@ class Rules:
         null = float(np.einsum("ij,ij->", x, x)) / 2
         rest = x - _kernels.product(U, D)
         objective = float(np.einsum("ij,ij->", rest, rest)) / 2 + self.alpha * float(np.sum(np.abs(U)))
-        rounding = SLACK * max(null, objective)
+        rounding = CODE_TOLERANCE * max(null, objective)
         return StationaryCertificate(
             gap=self.gain(x, D, U) + rounding,
             rounding=rounding,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PART = 8  # of rows: steps on this part of them cost so much less, and end near where steps on all of them do
 ENOUGH_ROWS = 100  # rows of the part for each source: with fewer the part is no picture of the whole
-BLOCK = 1 << 12  # rows at a time of contrasts that are given as functions
+BLOCK_ROWS = 1 << 12  # rows at a time of contrasts that are given as functions
 
 
 class Moments(NamedTuple):
@@ -64,8 +64,8 @@ def moments(Z: Array, W: Array, contrast: tuple[Any, dict[str, Any], float]) -> 
     if isinstance(fun, str):
         return Moments(*(total / n for total in _kernels.contrast_pass(Z, W, fun, a)))
     slopes, curvatures = np.zeros(W.shape), np.zeros(len(W))
-    for first in range(0, n, BLOCK):
-        z = Z[first : first + BLOCK]
+    for first in range(0, n, BLOCK_ROWS):
+        z = Z[first : first + BLOCK_ROWS]
         y = _kernels.product(z, np.ascontiguousarray(W.T))
         g, curved = fun(np.ascontiguousarray(y.T), **given)
         g, curved = np.asarray(g, dtype=np.float64), np.asarray(curved, dtype=np.float64)

@@ -35,7 +35,7 @@ BLOCK = (
 # vectors converge after fewer products than short spans of many
 FIRST_LOOK = 4  # steps before residuals are looked at; the next look comes where their fall says, after a quarter as many at most
 NEARLY_DEPENDENT = 1e-5  # share of a column outside of the others, whose square products still tell from rounding
-TINY = float(np.finfo(np.float64).tiny)
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 LARGEST_BASIS = 640  # vectors that are kept before the span is narrowed; twelve times those wanted if these are many
 
 
@@ -159,7 +159,7 @@ def leading(
             return span.leading(k, "stopped", taken)
         if tol is not None and taken >= look:
             values, turn = span.pairs()
-            looks.append((taken, span.residual(turn[:, :k]) / max(float(values[0]), TINY)))
+            looks.append((taken, span.residual(turn[:, :k]) / max(float(values[0]), SMALLEST_NORMAL)))
             if looks[-1][1] <= tol:
                 outcome = "solved"
                 break

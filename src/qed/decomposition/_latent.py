@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from qed.certificates import Fingerprint
 
 LEAST_NOISE = 1e-8  # of the variance of a column: with less, the covariance has no inverse that float64 can hold
-BLOCK = 1 << 20  # entries of residuals in memory at a time
+BLOCK_ENTRIES = 1 << 20  # entries of residuals in memory at a time
 
 
 class Posterior(NamedTuple):
@@ -218,7 +218,7 @@ class LatentNormal(Transformer, min_samples=2):
         into, covariance = self._posterior()
         noise, (n, p) = self._noise(), X.shape
         volume = float(np.sum(np.log(noise))) - float(np.linalg.slogdet(covariance)[1])
-        squares, step = np.empty(n), max(1, BLOCK // p)
+        squares, step = np.empty(n), max(1, BLOCK_ENTRIES // p)
         for first in range(0, n, step):
             x = np.asarray(X[first : first + step], dtype=np.float64) - self.mean_
             z = _kernels.mapped(x, into)

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 ONE_ENTRY = "change of a single entry of codes or components"
 ONE_STEP = "multiplicative step of the components"
-SLACK = 1e-8  # of the null objective: how far codes that are found anew may be from the best ones, in the objective
+CODE_TOLERANCE = (
+    1e-8  # of the null objective: how far codes that are found anew may be from the best ones, in the objective
+)
 
 
 class NonnegativeFactors(Transformer, sparse=True, positive_only=True):
@@ -93,7 +95,7 @@ class NonnegativeFactors(Transformer, sparse=True, positive_only=True):
             end = steps.end_multiplied(X, W, self.components_, beta, penalty)
         self.reconstruction_err_ = float(np.sqrt(2 * end.error))
         self.n_iter_ = found.steps
-        rounding = SLACK * max(end.null, end.objective)
+        rounding = CODE_TOLERANCE * max(end.null, end.objective)
         self.certificate_ = StationaryCertificate(
             gap=end.gap + rounding,
             rounding=rounding,

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 SWEEPS = 4  # over the coordinates for each product with X, which costs as much as dozens
-ROUNDS = 10  # whose gain together says whether going on is worth it: of single ones it depends on momentum
+ROUNDS_PER_CHECK = 10  # whose gain together says whether going on is worth it: of single ones it depends on momentum
 ROUNDING = float(np.finfo(np.float64).eps)
 EXACT = 1e-11  # share of half the squared length of a row that a last sweep may still gain
 MOST_SWEEPS = 20_000
 FLOOR = float(np.finfo(np.float32).eps)  # of entries of W H that are divided by, as in scikit-learn
-BLOCK = 1 << 20  # entries of W H in memory at a time
+BLOCK_ENTRIES = 1 << 20  # entries of W H in memory at a time
 LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
@@ -183,7 +183,7 @@ def descend(X: Any, W: Array, Ht: Array, penalty: Penalty, rule: tuple[int, floa
                 W, Ht = W_next, H_next
             values.append(min(values[-1], objective))
             enough = tol * max(values[-1], ROUNDING * null)
-            if gain + more <= enough and values[-min(len(values), 1 + ROUNDS)] - values[-1] <= enough:
+            if gain + more <= enough and values[-min(len(values), 1 + ROUNDS_PER_CHECK)] - values[-1] <= enough:
                 outcome = "solved"
                 break
             if progress.step(values[-1]) is STOP:
@@ -225,7 +225,7 @@ class Momentum:
 
 def blocks(X: Any) -> Iterator[tuple[slice, Array]]:
     """Yield rows as dense blocks."""
-    step = max(1, BLOCK // X.shape[1])
+    step = max(1, BLOCK_ENTRIES // X.shape[1])
     X = X.tocsr() if is_sparse(X) else X
     for first in range(0, X.shape[0], step):
         rows = slice(first, first + step)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from qed.data import Moments
 
 
-BLOCK = 1 << 20  # entries of residuals in memory at a time
+BLOCK_ENTRIES = 1 << 20  # entries of residuals in memory at a time
 
 
 def _have_its_columns(model: Any, moments: Moments) -> str:
@@ -166,7 +166,7 @@ class PrincipalComponents(Transformer, sparse=True, min_samples=2):
         k = self.n_components_
         volume = float(np.sum(np.log(inside))) + ((p - k) * np.log(outside) if k < p else 0.0)
         squares = np.empty(n)
-        step = max(1, BLOCK // p)
+        step = max(1, BLOCK_ENTRIES // p)
         X = X if isinstance(X, np.ndarray) else X.tocsr()
         for first in range(0, n, step):
             rows = X[first : first + step]

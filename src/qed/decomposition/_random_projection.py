@@ -32,7 +32,7 @@ from qed.core._tables import is_sparse
 from qed.core._threads import one_blas_thread
 from qed.decomposition import _kernels
 
-BLOCK = 1 << 20  # entries that are transformed at a time
+BLOCK_ENTRIES = 1 << 20  # entries that are transformed at a time
 MOST_PAIRS = 20_000  # that distortion looks at by default
 
 
@@ -122,7 +122,7 @@ def distortion(X: Any, projected: Any, *, n_pairs: int = MOST_PAIRS, random_stat
 
 def _squared_distances(table: Any, i: Array, j: Array) -> Array:
     found = np.empty(len(i))
-    step = max(1, BLOCK // table.shape[1])
+    step = max(1, BLOCK_ENTRIES // table.shape[1])
     for first in range(0, len(i), step):
         some = slice(first, first + step)
         away = table[i[some]] - table[j[some]]
@@ -422,7 +422,7 @@ class HadamardProjection(RandomProjection):
             whole, f"{self.n_components_} coordinates of {X.shape[0]} rows", "Transform fewer rows at a time."
         )
         found = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
-        step = max(1, BLOCK // X.shape[1])
+        step = max(1, BLOCK_ENTRIES // X.shape[1])
         for first in range(0, X.shape[0], step):
             rows = slice(first, first + step)
             x = X[rows]

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-SMALL = 200  # a side up to which all pairs cost next to nothing
+MAX_DENSE_SIDE = 200  # a side up to which all pairs cost next to nothing
 CONVERGED = 1e-13  # residual, relative to the largest value, that rounding allows
 
 
@@ -218,7 +218,7 @@ def _proved_by_probes(
 def _pairs(M: Array, rounding_error: float, search: Search, every: tuple[Array, Array] | None) -> _Pairs:
     """Find the pairs of a matrix that is known to within ``rounding_error``: few of many by products, else all of them."""
     k, d = search.known, len(M)
-    if every is None and k is not None and d > SMALL and k > 0 and 8 * (k + search.oversamples) <= d:
+    if every is None and k is not None and d > MAX_DENSE_SIDE and k > 0 and 8 * (k + search.oversamples) <= d:
         few = _few(M, rounding_error, k, search)
         if few is not None:
             return few

@@ -26,14 +26,17 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
-TINY = 5e-324
+MIN_MAGNITUDE, MAX_MAGNITUDE = (
+    1e-290,
+    1e300,
+)  # some digits from the ends of float64, which double-double arithmetic needs
+SMALLEST_SUBNORMAL = 5e-324
 STEP = 1e-17  # neighbouring floats are further apart than this, relative to their size
 
 
 def fingerprint_of(moments: Moments) -> Fingerprint:
     """Recognise the rows of a statistic, up to the rounding that it has tracked."""
-    size = np.sqrt(moments.peak) / np.sqrt(max(moments.weight, TINY))
+    size = np.sqrt(moments.peak) / np.sqrt(max(moments.weight, SMALLEST_SUBNORMAL))
     mean_rounding = moments.mean_rounding * size + UNIT * np.abs(moments.mean)
     return Fingerprint(
         moments.rows,
@@ -107,7 +110,7 @@ def require_range(source: Source, seen: Fingerprint, *, centred: bool = True) ->
     """
     p = source.schema.n_features
     require_no_overflow(seen, p)
-    if seen.weight < LEAST:
+    if seen.weight < MIN_MAGNITUDE:
         raise InvalidData(
             f"The weights sum to {seen.weight:.3g}, too little for float64 to multiply with. Multiply them by a power of ten."
         )
@@ -144,13 +147,13 @@ def require_no_overflow(seen: Fingerprint, p: int) -> None:
     """Refuse columns and targets whose squares are too large for float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         whole = seen.spread + seen.weight * seen.mean**2
-        if whole.sum() < MOST:
+        if whole.sum() < MAX_MAGNITUDE:
             return
     at = int(np.argmax(np.where(np.isnan(whole), np.inf, whole)))
     size = f"{whole[at]:.3g}" if np.isfinite(whole[at]) else "out of range"
     raise InvalidData(
         f"Sums of squares overflow float64: the one of {_called(at, p)} is {size}. Divide the columns (or the"
-        f" weights) by a power of ten so that the sum of weight * value**2 stays below {MOST:g}."
+        f" weights) by a power of ten so that the sum of weight * value**2 stays below {MAX_MAGNITUDE:g}."
     )
 
 
@@ -159,9 +162,9 @@ def _faint(seen: Fingerprint) -> NDArray[np.intp]:
 
     A mean far from zero leaves no room for deviations whose squares vanish: such a column is constant.
     """
-    if seen.spread.min(initial=LEAST) >= LEAST:
+    if seen.spread.min(initial=MIN_MAGNITUDE) >= MIN_MAGNITUDE:
         return np.zeros(0, dtype=np.intp)
-    return np.flatnonzero((seen.spread < LEAST) & (seen.weight * (STEP * seen.mean) ** 2 < LEAST))
+    return np.flatnonzero((seen.spread < MIN_MAGNITUDE) & (seen.weight * (STEP * seen.mean) ** 2 < MIN_MAGNITUDE))
 
 
 def _require_constant(columns: NDArray[np.intp], low: Array, high: Array, p: int) -> None:
@@ -171,19 +174,19 @@ def _require_constant(columns: NDArray[np.intp], low: Array, high: Array, p: int
         raise InvalidData(
             f"Sums of squares underflow float64: {_called(int(columns[at]), p)} lies between {low[at]:.3g} and {high[at]:.3g}."
             " Multiply it (or the weights) by a power of ten so that the sum of weight * value**2 is above"
-            f" {LEAST:g}, or leave it out."
+            f" {MIN_MAGNITUDE:g}, or leave it out."
         )
 
 
 def _require_visible(columns: NDArray[np.intp], value: Array, seen: Fingerprint, p: int, *, centred: bool) -> None:
     """Refuse constant columns that are not zero and whose squares vanish, where nothing is centred."""
-    lost = np.flatnonzero((value != 0) & (seen.weight * value**2 < LEAST) & (columns < p))
+    lost = np.flatnonzero((value != 0) & (seen.weight * value**2 < MIN_MAGNITUDE) & (columns < p))
     if not centred and len(lost):
         at = int(lost[0])
         raise InvalidData(
             f"Sums of squares underflow float64: {_called(int(columns[at]), p)} is {value[at]:.3g} in every row, and without an"
             " intercept it counts. Multiply it (or the weights) by a power of ten so that the sum of weight * value**2 is above"
-            f" {LEAST:g}, or leave it out."
+            f" {MIN_MAGNITUDE:g}, or leave it out."
         )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 UNIT = 2.0**-53
-LEAST = 2.0**-1074  # the smallest number: what a product can be off by, however small it is
+SMALLEST_SUBNORMAL = 2.0**-1074  # the smallest number: what a product can be off by, however small it is
 KEPT_BYTES = 1 << 24  # of a statistic that a model keeps in case more rows come
 
 
@@ -84,7 +84,7 @@ def estimate_error(moments: ClassMoments, *, pooled: bool) -> float:
     offset = (UNIT * np.abs(np.stack([part.mean for part in parts])) * np.sqrt(size / spread)).max(axis=1)
     of_mean = (of_parts[:, 0] * np.sqrt(squares) + offset).max()
     # squares, and products with weights, next to the smallest number have few digits: each is off by that number
-    lost = 8 * LEAST * float(sum(part.rows for part in parts) + weight.sum()) / float(spread.min())
+    lost = 8 * SMALLEST_SUBNORMAL * float(sum(part.rows for part in parts) + weight.sum()) / float(spread.min())
     error = max(float(of_mean), float(((whole / spread).max(axis=1) * of_spread).max()) + 8 * UNIT) + lost
     if not (np.isfinite([of_mean, error]).all() and lost <= LikelihoodCertificate.MOST_ROUNDING):
         raise InvalidData(

@@ -27,7 +27,7 @@ from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import BoostLoss, weighted_mean, weighted_quantile
 from qed.ensemble._boosting import BoostData, BoostedSum, Rounds, RowScores
 from qed.ensemble._tree_ensemble import TreeEnsemble
-from qed.tree._grow import LEAST, as_tree, growth_limits, require_range
+from qed.tree._grow import MIN_MAGNITUDE, as_tree, growth_limits, require_range
 from qed.tree._kernels import Targets, grow_sorted, sort_table
 from qed.tree._prune import pruned
 
@@ -334,7 +334,7 @@ class ExactSteps:
     def _tree(self, residual: Array, s: Array | None, number: int) -> DecisionTree:
         model, n_columns = self.model, self.X.shape[1]
         residual = np.ascontiguousarray(residual)
-        if np.abs(residual).max(initial=0.0) < LEAST:
+        if np.abs(residual).max(initial=0.0) < MIN_MAGNITUDE:
             residual = np.zeros(len(residual))  # nothing is left to explain
         targets = Targets("squared_error", 1, residual, s)
         require_range(targets)

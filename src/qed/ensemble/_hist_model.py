@@ -39,7 +39,7 @@ TwoOrMore = Annotated[int, Number(low=2, whole=True)]
 Bins = Annotated[int, Number(low=2, high=255, whole=True)]
 
 ANY_DEPTH = 2**31 - 1
-MANY = 10_000  # rows above which 'auto' stops early, as in scikit-learn
+MIN_ROWS_FOR_EARLY_STOPPING = 10_000  # rows above which 'auto' stops early, as in scikit-learn
 
 
 class HistBoostingModel(CategoryColumns, BoostedSum, chunks=True):
@@ -223,7 +223,7 @@ def _stops(model: HistBoostingModel, n_rows: int) -> bool:
             f" got {model.scoring!r:.80}."
         )
     if isinstance(given, str) and given == "auto":
-        return n_rows > MANY
+        return n_rows > MIN_ROWS_FOR_EARLY_STOPPING
     if not isinstance(given, bool | np.bool_):
         raise InvalidParameter(
             f"{type(model).__name__}.early_stopping must be True, False or 'auto', got {given!r:.80}."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 Array = np.ndarray[Any, Any]
-BLOCK = 65_536  # rows that a model is asked about at once
+BLOCK_ROWS = 65_536  # rows that a model is asked about at once
 FEWEST_PAIRS = 30  # permutations and their reverses before their variance is believed
 
 
@@ -48,7 +48,7 @@ class ModelGame:
     def outputs(self, row: int, coalitions: Array) -> Array:
         """Return the mean outputs of coalitions, (m, players) of bool, as (m, k)."""
         many = len(self.background)
-        step = max(1, BLOCK // many)
+        step = max(1, BLOCK_ROWS // many)
         found = []
         for first in range(0, len(coalitions), step):
             part = coalitions[first : first + step]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from qed.tree._structure import DecisionTree
 
 Array = np.ndarray[Any, Any]
-BLOCK = 4096  # rows whose leaves are looked up together
+BLOCK_ROWS = 4096  # rows whose leaves are looked up together
 
 
 class TreeGame(NamedTuple):
@@ -66,10 +66,10 @@ class TreeGame(NamedTuple):
         from qed.ensemble._kernels import leaves_of  # noqa: PLC0415
 
         found = np.empty((len(X), self.groups * self.values.shape[1]))
-        for first in range(0, len(X), BLOCK):
-            leaves = leaves_of(self.trees.packed, X[first : first + BLOCK])
+        for first in range(0, len(X), BLOCK_ROWS):
+            leaves = leaves_of(self.trees.packed, X[first : first + BLOCK_ROWS])
             own = self.values[leaves].reshape(len(leaves), -1, self.groups * self.values.shape[1])
-            found[first : first + BLOCK] = own.sum(axis=1)
+            found[first : first + BLOCK_ROWS] = own.sum(axis=1)
         return np.asarray(found + self.constant)
 
 

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
     from qed.core._params import Array
 
-SMALL = 200  # rows up to which all eigenvectors cost no more than a few
-TINY = float(np.finfo(np.float64).eps)
-TIED = 1e-10  # of the size of a matrix: eigenvalues that are nearer leave their eigenvectors open, but for the space
+MAX_DENSE_ROWS = 200  # rows up to which all eigenvectors cost no more than a few
+MACHINE_EPSILON = float(np.finfo(np.float64).eps)
+TIE_TOLERANCE = (
+    1e-10  # of the size of a matrix: eigenvalues that are nearer leave their eigenvectors open, but for the space
+)
 OUTSIDE = 1e-8  # of its length: a column with less in a space lies outside of it, up to the digits of its axes
 PIVOT = 0.1  # of the largest: share of a column that lies in such a space, from which the column can name an axis
 CROWDED = 0.05  # share of entries that are not zero from which a factor of the matrix has no zeros to speak of
-STEPS = 200  # products with a block of vectors, at most
+MAX_PRODUCTS = 200  # products with a block of vectors, at most
 TOLERANCE = 1e-11  # residual relative to the largest eigenvalue
 
 
@@ -33,14 +35,14 @@ class Pairs(NamedTuple):
     residual: float
 
 
-def leading(matrix: Any, k: int, *, steps: int = STEPS, tol: float | None = TOLERANCE) -> Pairs:
+def leading(matrix: Any, k: int, *, steps: int = MAX_PRODUCTS, tol: float | None = TOLERANCE) -> Pairs:
     """Return the k largest eigenvalues of a symmetric matrix, dense or sparse, largest first.
 
     Large matrices are multiplied with blocks of vectors (block Lanczos) until the residual, relative to the largest value, is
     within `tol`, at most `steps` times; without `tol` exactly so often.
     """
     n = matrix.shape[0]
-    if n <= max(SMALL, 4 * k):
+    if n <= max(MAX_DENSE_ROWS, 4 * k):
         dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         with one_blas_thread(n * n):
             values, vectors = np.linalg.eigh(dense)
@@ -63,7 +65,7 @@ def trailing(matrix: Any, k: int, null: Array) -> Pairs:
     """
     n = matrix.shape[0]
     size = float(abs(matrix).sum(axis=1).max())
-    if n <= max(SMALL, 4 * k):
+    if n <= max(MAX_DENSE_ROWS, 4 * k):
         with one_blas_thread(n * n):  # the null vector is moved to the other end of the spectrum
             values, vectors = np.linalg.eigh(matrix.toarray() + 2.0 * size * np.outer(null, null))
         values, vectors = values[:k], vectors[:, :k]
@@ -79,7 +81,7 @@ def trailing(matrix: Any, k: int, null: Array) -> Pairs:
         start = np.random.default_rng(0).standard_normal((n, k + 2))
         with Progress("eigenvectors") as progress, one_blas_thread():
             vectors = krylov.leading(
-                inverse, start - null * (null.T @ start), k, steps=STEPS, tol=TOLERANCE, progress=progress
+                inverse, start - null * (null.T @ start), k, steps=MAX_PRODUCTS, tol=TOLERANCE, progress=progress
             ).vectors
         values = np.einsum("ij,ij->j", vectors, matrix @ vectors)
         order = np.argsort(values, kind="stable")
@@ -110,7 +112,7 @@ def with_settled_axes(pairs: Pairs, size: float, rows: Any) -> Pairs:
     The first axis is that along which the first column varies, of those that vary about as much as any; the next is found among
     what is left. So a table in another order of rows gives the same axes.
     """
-    ends = np.flatnonzero(np.abs(np.diff(pairs.values)) > TIED * size) + 1
+    ends = np.flatnonzero(np.abs(np.diff(pairs.values)) > TIE_TOLERANCE * size) + 1
     vectors = pairs.vectors.copy()
     for own in np.split(np.arange(len(pairs.values)), ends):
         if len(own) > 1:

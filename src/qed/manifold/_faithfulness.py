@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from qed.core._params import Array
 
 PAIRS = 5e7  # differences of numbers that a comparison may take; beyond, some rows are compared with all
-LEAST, MOST = 64, 1000  # rows that are compared
+MIN_COMPARED_ROWS, MAX_COMPARED_ROWS = 64, 1000  # rows that are compared
 COMPARED = 5  # neighbours, as many as scikit-learn's function compares
 
 
 def compared_rows(n: int, p: int) -> Array:
     """Return the rows whose neighbourhoods a certificate speaks of, spread evenly."""
-    count = min(n, max(LEAST, min(MOST, int(PAIRS / (n * p)))))
+    count = min(n, max(MIN_COMPARED_ROWS, min(MAX_COMPARED_ROWS, int(PAIRS / (n * p)))))
     return np.unique(np.linspace(0, n - 1, count).astype(np.int64))
 
 

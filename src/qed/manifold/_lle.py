@@ -17,7 +17,7 @@ from qed.core import (
     param,
 )
 from qed.core._memory import require_memory
-from qed.manifold._eigenvectors import TINY, trailing, with_settled_axes
+from qed.manifold._eigenvectors import MACHINE_EPSILON, trailing, with_settled_axes
 from qed.manifold._embedding import Embedding, Ending, with_signs
 from qed.manifold._local_weights import barycenter_weights, hessian, modified, standard, tangent_alignment
 from qed.manifold._neighborhoods import Space, require_neighbors
@@ -99,7 +99,7 @@ class LocallyLinearEmbedding(Embedding):
         _, ids = space.nearest(k)
         M = self._charges(space.rows, ids)
         count = min(self.n_components, n - 1)
-        size = max(float(abs(M).sum(axis=1).max()), TINY)
+        size = max(float(abs(M).sum(axis=1).max()), MACHINE_EPSILON)
         pairs = with_settled_axes(trailing(M, count, np.full(n, n**-0.5)), size, space.rows)
         points = np.zeros((n, self.n_components))
         points[:, :count] = pairs.vectors

@@ -16,8 +16,10 @@ from qed.manifold._neighborhoods import neighbor_graph
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-BLOCK = 1 << 21  # numbers of neighbourhoods that are held at a time
-TIED = 1 - 1e-9  # the median of an odd number of shares is one of them, and must not lie beyond itself by rounding
+BLOCK_ENTRIES = 1 << 21  # numbers of neighbourhoods that are held at a time
+TIE_FACTOR = (
+    1 - 1e-9
+)  # the median of an odd number of shares is one of them, and must not lie beyond itself by rounding
 
 
 def barycenter_weights(queries: Array, rows: Array, ids: Array, reg: float) -> Array:
@@ -28,7 +30,7 @@ def barycenter_weights(queries: Array, rows: Array, ids: Array, reg: float) -> A
     """
     m, k = ids.shape
     weights = np.empty((m, k))
-    step = max(1, BLOCK // (k * max(rows.shape[1], k)))
+    step = max(1, BLOCK_ENTRIES // (k * max(rows.shape[1], k)))
     for first in range(0, m, step):
         some = slice(first, first + step)
         away = rows[ids[some]] - queries[some, None, :]
@@ -125,7 +127,7 @@ def modified(rows: Array, ids: Array, d: int, reg: float, tol: float) -> Any:
     blocks = np.zeros((n, k + 1, k + 1))
     for i in range(n):
         none = k - min(k, rows.shape[1])  # directions without any variance
-        s = min(max(int(np.searchsorted(shares[i], eta * TIED)), none, 1), k - 1)
+        s = min(max(int(np.searchsorted(shares[i], eta * TIE_FACTOR)), none, 1), k - 1)
         V = parts[i][1][:, k - s :]
         alpha = float(np.linalg.norm(V.sum(axis=0))) / np.sqrt(s)
         h = alpha - V.sum(axis=0)

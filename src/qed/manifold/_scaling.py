@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qed.core import InvalidData
-from qed.manifold._eigenvectors import TINY, leading
+from qed.manifold._eigenvectors import MACHINE_EPSILON, leading
 from qed.manifold._kernels import squared_product
 
 if TYPE_CHECKING:
@@ -69,5 +69,5 @@ def scaled(D: Array, n_components: int) -> Scaled:
     points, values = np.zeros((len(D), n_components)), np.zeros(n_components)
     points[:, :k], values[:k] = pairs.vectors * np.sqrt(positive), pairs.values
     strain = max(products.squares - float(positive @ positive), 0.0)
-    top = max(abs(float(pairs.values[0])), TINY * products.largest)
+    top = max(abs(float(pairs.values[0])), MACHINE_EPSILON * products.largest)
     return Scaled(points, values, strain, pairs.residual / top if top > 0 else 0.0)

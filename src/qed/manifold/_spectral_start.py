@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qed.core._params import Array
 
 SIZE = 10.0  # of the largest coordinate
-STEPS = 30  # products: a start need not be exact
+START_PRODUCTS = 30  # products: a start need not be exact
 
 
 def normalised(graph: Any) -> tuple[Any, Array]:
@@ -77,6 +77,6 @@ def _of_connected(graph: Any, k: int, rng: Generator) -> Array:
     if n <= k + 2:
         return rng.standard_normal((n, k))
     matrix, roots = normalised(graph)
-    vectors = leading(matrix, k + 1, steps=STEPS, tol=None).vectors[:, 1:] / roots[:, None]
+    vectors = leading(matrix, k + 1, steps=START_PRODUCTS, tol=None).vectors[:, 1:] / roots[:, None]
     largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(k)]
     return np.asarray(vectors * np.where(largest < 0, -1.0, 1.0))

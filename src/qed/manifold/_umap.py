@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 STRIDE = 50  # epochs between two looks at whether to stop
 SQUARED_DISTANCE_OFFSET = 1e-3  # what the layout adds to squared distances
 MOST_MOVES = 1 << 20  # of a new point for each of its neighbours: what a file asks for must end in seconds
-MANY = 10_000  # rows from which fewer epochs do
+MIN_ROWS_FOR_FEWER_EPOCHS = 10_000  # rows from which fewer epochs do
 OBJECTIVE_PAIRS = 4e7  # pairs of points that the objective is computed from; beyond, some points with all others
 
 
@@ -154,7 +154,7 @@ class UMAP(Embedding):
         distances, ids = space.nearest(min(self.n_neighbors, n) - 1)
         graph = self._graph(distances, ids, y)
         points = self._start(space, graph, rng)
-        epochs = self.n_epochs or (500 if n <= MANY else 200)
+        epochs = self.n_epochs or (500 if n <= MIN_ROWS_FOR_FEWER_EPOCHS else 200)
         edges = Edges.of(graph)
         drawn = edges._replace(values=relative_weights(graph, epochs))
         seed = int(rng.integers(2**63))
@@ -252,7 +252,11 @@ class UMAP(Embedding):
         )
         shares = weights / weights.sum(axis=1, keepdims=True)
         points = np.einsum("ij,ijk->ik", shares, fixed[ids])
-        epochs = max(1, (self.n_epochs or (100 if len(queries) <= MANY else 30)) // (3 if self.n_epochs else 1))
+        epochs = max(
+            1,
+            (self.n_epochs or (100 if len(queries) <= MIN_ROWS_FOR_FEWER_EPOCHS else 30))
+            // (3 if self.n_epochs else 1),
+        )
         m = len(queries)
         if epochs * (1 + self.negative_sample_rate) > MOST_MOVES:
             raise InvalidParameter(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qed.data import Chunk
 
 
-TINY = 1e-280  # of sums of squares: what rounds below is far above where float64 loses digits
+MIN_SUM_OF_SQUARES = 1e-280  # of sums of squares: what rounds below is far above where float64 loses digits
 UNIT = 2.0**-53
 CIRCLE = float(np.log(2 * np.pi))
 
@@ -173,7 +173,7 @@ class GaussianNB(NaiveBayes, Generative, chunks=True):
 def _require_range(model: GaussianNB, widest: float, moments: ClassSpreads) -> None:
     """Refuse weights that make sums of squares vanish although variances do not."""
     least = float(moments.weight[moments.rows > 0].min())
-    if widest > 0.0 and not least * widest > TINY:
+    if widest > 0.0 and not least * widest > MIN_SUM_OF_SQUARES:
         raise InvalidData(
             f"The rows of a class weigh {least:.3g} together, and the largest variance is {widest:.3g}: their product underflows"
             f" float64, and {type(model).__name__} cannot tell variances. Multiply weights or columns by a constant first."

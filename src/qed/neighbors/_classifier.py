@@ -12,7 +12,7 @@ from qed.neighbors._model import NeighborModel
 from qed.neighbors._rows import look
 from qed.neighbors._weights import WeightsOption, weights_of, why_no_weights
 
-BLOCK = 1 << 16  # rows whose votes are counted at a time
+BLOCK_ROWS = 1 << 16  # rows whose votes are counted at a time
 
 
 class KNeighborsClassifier(NeighborModel, Classifier):
@@ -123,4 +123,4 @@ class KNeighborsClassifier(NeighborModel, Classifier):
 
 
 def _blocks(n_rows: int) -> list[slice]:
-    return [slice(first, first + BLOCK) for first in range(0, n_rows, BLOCK)]
+    return [slice(first, first + BLOCK_ROWS) for first in range(0, n_rows, BLOCK_ROWS)]

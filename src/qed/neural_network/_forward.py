@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from qed.core import Array
 
 
-BLOCK = 1024  # rows that go through the layers together: their units stay in the cache
-MOST = 2**24  # multiplications from which blocks are shared out among threads
+BLOCK_ROWS = 1024  # rows that go through the layers together: their units stay in the cache
+MIN_PRODUCTS_FOR_THREADS = 2**24  # multiplications from which blocks are shared out among threads
 
 
 def _relu(z: Array) -> Array:
@@ -70,19 +70,19 @@ def scores(X: Any, weights: Sequence[Array], intercepts: Sequence[Array], activa
     unit = UNITS[activation]
 
     def pass_through(first: int) -> None:
-        a = X[first : first + BLOCK]
+        a = X[first : first + BLOCK_ROWS]
         for weight, intercept in zip(weights[:-1], intercepts[:-1], strict=True):
             z = a @ weight
             z += intercept
             a = unit(z)
-        out = found[first : first + BLOCK]
+        out = found[first : first + BLOCK_ROWS]
         out[...] = a @ weights[-1]
         out += intercepts[-1]
 
     cost = n * sum(weight.size for weight in weights)
-    starts = range(0, n, BLOCK)
-    with one_blas_thread(max(min(n, BLOCK) * max(weight.shape[0] for weight in weights), weights[0].size)):
-        for _ in mapped(pass_through, starts, get_num_threads() if cost > MOST else None):
+    starts = range(0, n, BLOCK_ROWS)
+    with one_blas_thread(max(min(n, BLOCK_ROWS) * max(weight.shape[0] for weight in weights), weights[0].size)):
+        for _ in mapped(pass_through, starts, get_num_threads() if cost > MIN_PRODUCTS_FOR_THREADS else None):
             pass
     return found
 
@@ -90,8 +90,8 @@ def scores(X: Any, weights: Sequence[Array], intercepts: Sequence[Array], activa
 def silence(X: Any, weights: Sequence[Array], intercepts: Sequence[Array]) -> None:
     """Set rectifiers to zero that no row reaches, in place: their weights are what was drawn, and not what was learnt."""
     most = [np.full(len(one), -np.inf, one.dtype) for one in intercepts[:-1]]
-    for first in range(0, X.shape[0], BLOCK):
-        a = X[first : first + BLOCK]
+    for first in range(0, X.shape[0], BLOCK_ROWS):
+        a = X[first : first + BLOCK_ROWS]
         for k, highest in enumerate(most):
             z = a @ weights[k] + intercepts[k]
             np.maximum(highest, z.max(axis=0), out=highest)

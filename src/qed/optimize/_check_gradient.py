@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qed.optimize._function import Vector
 
 
-LEAST = 1e-8  # of a coordinate: half the digits of what is left of a difference are then its own
+MIN_RELATIVE_STEP = 1e-8  # of a coordinate: half the digits of what is left of a difference are then its own
 
 
 def numerical_gradient(function: Any, at: Any, *, eps: float = 1e-4) -> Vector:
@@ -40,7 +40,7 @@ def numerical_gradient(function: Any, at: Any, *, eps: float = 1e-4) -> Vector:
     out = np.empty_like(w)
     for j in range(w.size):
         up, down = w.copy(), w.copy()
-        half = 0.5 * max(eps, LEAST * abs(float(w[j])))
+        half = 0.5 * max(eps, MIN_RELATIVE_STEP * abs(float(w[j])))
         up[j] += half
         down[j] -= half
         width = float(up[j] - down[j])  # as it was rounded

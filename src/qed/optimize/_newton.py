@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from qed.optimize._result import OptimizationResult
 
 
-ENOUGH = 1e-4  # share of the promised descent that a damped step must keep
-LEAST = 1e-10  # eigenvalues below this share of the largest one are lifted to it
+SUFFICIENT_DECREASE = 1e-4  # share of the promised descent that a damped step must keep
+MIN_RELATIVE_EIGENVALUE = 1e-10  # eigenvalues below this share of the largest one are lifted to it
 
 
 def newton(
@@ -99,7 +99,7 @@ def _steps(evaluate: Evaluator, w: Vector, *, damped: bool) -> Iterator[Iterate]
         new = w + d
         lower = evaluate.value(new)
         noise = 1e-15 * abs(value)
-        while damped and not lower <= value + ENOUGH * step * promised + noise:
+        while damped and not lower <= value + SUFFICIENT_DECREASE * step * promised + noise:
             step *= 0.5
             new = w + step * d
             lower = evaluate.value(new)
@@ -127,12 +127,12 @@ def _downhill(H: Vector, g: Vector) -> Vector | None:
         return None
     try:
         pivots = np.diag(np.linalg.cholesky(H))
-        if pivots.min() ** 2 > LEAST * pivots.max() ** 2:
+        if pivots.min() ** 2 > MIN_RELATIVE_EIGENVALUE * pivots.max() ** 2:
             return _plain(H, g)
     except np.linalg.LinAlgError:
         pass  # some curvature is negative
     eigenvalues, axes = np.linalg.eigh(H)
     size = np.abs(eigenvalues)
     largest = float(size.max())
-    size = np.maximum(size, LEAST * largest if largest > 0 else 1.0)
+    size = np.maximum(size, MIN_RELATIVE_EIGENVALUE * largest if largest > 0 else 1.0)
     return np.asarray(-(axes @ ((axes.T @ g) / size)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-BLOCK = 1 << 22  # distances at once: 32 MB
+BLOCK_DISTANCES = 1 << 22  # distances at once: 32 MB
 
 
 def _why_no_number(value: Any) -> str:
@@ -145,7 +145,7 @@ class KNNImputer(Transformer):
 
         Up to a factor, and to rounding relative to the largest entry: they choose the neighbours, and are not weights.
         """
-        step = max(1, BLOCK // len(self.rows_))
+        step = max(1, BLOCK_DISTANCES // len(self.rows_))
         if callable(self.metric):
             for start in range(0, len(asked), step):
                 yield start, self._by_function(asked[start : start + step], self.rows_)

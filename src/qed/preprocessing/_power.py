@@ -15,7 +15,7 @@ from qed.preprocessing._columns import EPSILON
 from qed.preprocessing._power_likelihood import Enclosed, best_power, box_cox, yeo_johnson
 from qed.preprocessing._standard import StandardScaler
 
-ENOUGH = 1e-12  # nats a row: far below what any number of rows can tell apart
+LIKELIHOOD_TOLERANCE = 1e-12  # nats a row: far below what any number of rows can tell apart
 
 
 class PowerTransformer(Transformer, allow_nan=True):
@@ -105,7 +105,12 @@ class PowerTransformer(Transformer, allow_nan=True):
         self.lambdas_ = np.array([one.power for one in found])
         low, high = (np.array([getattr(one, end) for one in found]) for end in ("low", "high"))
         self.certificate_ = BracketCertificate(
-            f"powers of {len(found)} columns", data.n_rows, low, high, max(one.gap for one in found), ENOUGH
+            f"powers of {len(found)} columns",
+            data.n_rows,
+            low,
+            high,
+            max(one.gap for one in found),
+            LIKELIHOOD_TOLERANCE,
         )
         self.scaler_ = None
         if self.standardize:

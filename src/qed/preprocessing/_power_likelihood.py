@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 MIN_DIVIDED_POWER = 0.02  # in units of the spread: powers nearer to a logarithm than this are summed as series would be
-SURE = 1e-4  # half the width of an interval, in units of the spread: far above what rounding makes of a slope
+INTERVAL_HALF_WIDTH = (
+    1e-4  # half the width of an interval, in units of the spread: far above what rounding makes of a slope
+)
 
 
 class Enclosed(NamedTuple):
@@ -181,10 +183,10 @@ def best_power(column: Column) -> Enclosed:
     found = _root(column.slope, min(max(1.0, column.least), column.largest), unit, column.least, column.largest)
     low = high = found
     if column.least < found < column.largest:
-        distance = SURE * unit
+        distance = INTERVAL_HALF_WIDTH * unit
         while low > column.least and not (low < found and column.slope(low) < 0):
             low, distance = max(found - distance, column.least), 10 * distance
-        distance = SURE * unit
+        distance = INTERVAL_HALF_WIDTH * unit
         while high < column.largest and not (high > found and column.slope(high) > 0):
             high, distance = min(found + distance, column.largest), 10 * distance
     gap = abs(column.slope(found)) * (high - low)

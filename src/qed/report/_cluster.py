@@ -10,7 +10,7 @@ from qed.report._format_numbers import percent, said
 from qed.report._group_figures import bars, differences, over_k, scatter, silhouette_figure
 from qed.report._parts import Figure, Section, Table
 from qed.report._study_figures import Whisker, whiskers
-from qed.report._svg import SMALL
+from qed.report._svg import NARROW_WIDTH
 from qed.report._unsupervised import entry, page_of, proof_section, short_source, trait_words
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _portrait(group: Group, total: int, span: float) -> Figure:
     ]
     svg = whiskers(
         rows, label="difference, standard deviations", description=f"What sets cluster {group.name} apart", rule=0.0,
-        span=(-span, span), width=SMALL,
+        span=(-span, span), width=NARROW_WIDTH,
     )  # fmt: skip
     caption = "; ".join(trait_words(one) for one in top[:3]) + "."
     return Figure(svg, caption, title=f"Cluster {group.name}: {group.n_rows:,} rows, {percent(group.n_rows / total)}")

@@ -11,7 +11,7 @@ from qed.report._format_numbers import percent, said
 from qed.report._group_figures import scatter, score_histogram
 from qed.report._parts import Figure, Section, Table
 from qed.report._study_figures import Whisker, whiskers
-from qed.report._svg import SMALL
+from qed.report._svg import NARROW_WIDTH
 from qed.report._unsupervised import entry, page_of, proof_section, short_source
 from qed.study._raw import text_of
 
@@ -154,7 +154,7 @@ def _why(found: Detection) -> Section | None:
             (f"{why.column}\n{entry(found.data.rows, why.column, one.row)}", 0.0, 100 * why.part, 100 * why.part, 0) for why in top
         ]  # fmt: skip
         svg = whiskers(rows, label="part of the anomaly, %", description=f"What makes row {one.row + 1} anomalous", rule=0.0,
-                       span=(-4.0, 104.0), width=SMALL)  # fmt: skip
+                       span=(-4.0, 104.0), width=NARROW_WIDTH)  # fmt: skip
         figures.append(Figure(svg, "", title=f"Row {one.row + 1:,}"))
     if not figures:
         return None

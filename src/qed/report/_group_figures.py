@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.core._escape import escaped
-from qed.report._svg import COLOURS, LETTER, SMALL, WIDTH, Plot, lines_of, mark, number, room_for
+from qed.report._svg import COLOURS, LETTER, NARROW_WIDTH, WIDTH, Plot, lines_of, mark, number, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ def over_k(
     low, high = float(np.min((values - half)[good])), float(np.max((values + half)[good]))
     room = 0.08 * (high - low) or 0.5
     span = (low - room, high + room)
-    plot = Plot((float(ks[0]) - 0.4, float(ks[-1]) + 0.4), span, left=room_for(span), height=260, width=SMALL)
+    plot = Plot((float(ks[0]) - 0.4, float(ks[-1]) + 0.4), span, left=room_for(span), height=260, width=NARROW_WIDTH)
     plot.bottom_axis("number of clusters")
     plot.left_axis(label)
     plot.line((float(chosen), span[0]), (float(chosen), span[1]), "rule")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.core._escape import escaped
-from qed.report._svg import COLOURS, LETTER, SMALL, WIDTH, Plot, lines_of, mark, number, room_for
+from qed.report._svg import COLOURS, LETTER, NARROW_WIDTH, WIDTH, Plot, lines_of, mark, number, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,7 @@ def area_curves(
     top = 1.0 if diagonal or float(y[x > 0].max(initial=0.0)) > 0.4 else 1.1 * float(y[x > 0].max(initial=level or 0.1))
     if top < 1:
         x, y = x[x > 0], y[x > 0]  # at nothing found the share is one by convention
-    plot = Plot((0.0, 1.0), (0.0, top), left=room_for((0.0, top)), width=SMALL, height=330)
+    plot = Plot((0.0, 1.0), (0.0, top), left=room_for((0.0, top)), width=NARROW_WIDTH, height=330)
     points = [(float(a), float(b)) for a, b in zip(x, y, strict=True)]
     plot.bottom_axis(labels[0])
     plot.left_axis(labels[1])
@@ -150,7 +150,7 @@ def reliability(bins: Sequence[tuple[float, float, float, float, int]], *, label
     """
     most = max([max(said, upper) for said, _, _, upper, _ in bins], default=1.0)
     span = (0.0, 1.0 if most > 0.4 else 1.1 * most)  # what is rare is drawn larger
-    plot = Plot(span, span, left=room_for(span), width=SMALL, height=330)
+    plot = Plot(span, span, left=room_for(span), width=NARROW_WIDTH, height=330)
     plot.bottom_axis(f"probability of {label}, as predicted")
     plot.left_axis("how often it happened")
     plot.line((0.0, 0.0), (span[1], span[1]), "rule")
@@ -269,7 +269,7 @@ def effect_curves(
     """
     top = 14 + LEGEND * -(-len(names) // 2)
     plot = Plot(
-        (float(x[0]), float(x[-1])), span, left=room_for(span), top=top, right=22, height=256 + top, width=SMALL
+        (float(x[0]), float(x[-1])), span, left=room_for(span), top=top, right=22, height=256 + top, width=NARROW_WIDTH
     )
     _legend(plot, names, groups)
     plot.bottom_axis(label, dates=dates)
@@ -290,10 +290,12 @@ def effect_dots(
     description: str,
 ) -> str:
     """Draw the mean prediction for each category; the parameters are those of `effect_curves`."""
-    shown = [lines_of(label, int((SHARE_OF_NAMES * SMALL - 22) / LETTER), 1)[0] for label in labels]
+    shown = [lines_of(label, int((SHARE_OF_NAMES * NARROW_WIDTH - 22) / LETTER), 1)[0] for label in labels]
     top = 12 + LEGEND * -(-len(names) // 2)
     left = 22 + round(LETTER * max(len(line) for line in shown))
-    plot = Plot(span, (-0.5, len(y) - 0.5), left=left, top=top, right=24, height=top + 56 + ROW * len(y), width=SMALL)
+    plot = Plot(
+        span, (-0.5, len(y) - 0.5), left=left, top=top, right=24, height=top + 56 + ROW * len(y), width=NARROW_WIDTH
+    )
     _legend(plot, names, groups)
     plot.bottom_axis(title)
     for at, (label, values) in enumerate(zip(shown, y.tolist(), strict=True)):

@@ -14,7 +14,7 @@ import numpy as np
 from qed.core._escape import escaped
 
 WIDTH, HEIGHT = 460, 370
-SMALL = 380  # wide: for figures that stand three in a row
+NARROW_WIDTH = 380  # wide: for figures that stand three in a row
 LETTER = 7.6  # how wide a letter is, on average, in the font of ticks and names
 COLOURS = 8
 YEAR_ZERO = 12 * 1970  # months before 1970
@@ -165,7 +165,7 @@ class Plot:
         """Return the finished element; the description is for those who cannot see it."""
         body = "\n".join(self.parts)
         size = f'viewBox="0 0 {self.width} {self.height + self.below}"'
-        small = ' class="small"' if self.width == SMALL else ""
+        small = ' class="small"' if self.width == NARROW_WIDTH else ""
         return f'<svg{small} {size} role="img" aria-label="{escaped(description)}">\n{body}\n</svg>'
 
 

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 LEAST_WEIGHT = 0.05  # below, a member costs a fit and changes next to nothing
 MOST_MEMBERS = 5
-ROUNDS = 300
+MAX_ROUNDS = 300
 
 
 def squares_weights(answers: Array, y: Array) -> Array:
@@ -34,7 +34,7 @@ def squares_weights(answers: Array, y: Array) -> Array:
     gram = errors.T @ errors / len(y)
     weights = np.zeros(len(gram))
     weights[np.argmin(np.diag(gram))] = 1.0
-    for _ in range(ROUNDS):  # move weight from the worst member that has some to the best one, as far as it pays
+    for _ in range(MAX_ROUNDS):  # move weight from the worst member that has some to the best one, as far as it pays
         slope = gram @ weights
         to = int(np.argmin(slope))
         given = np.where(weights > 0, slope, -np.inf)
@@ -58,7 +58,7 @@ def mixture_weights(shares: Array) -> Array:
         The probability that each member gave to what happened.
     """
     weights = np.full(shares.shape[1], 1 / shares.shape[1])
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         mixed = shares @ weights
         new = weights * (shares / mixed[:, np.newaxis]).mean(axis=0)
         if np.abs(new - weights).max() < 1e-6:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from qed.study._read_limits import ReadLimits
 
 
-SMALL = 2 << 20  # bytes; above this DuckDB's start-up pays
+MAX_BYTES_FOR_PYTHON = 2 << 20  # bytes; above this DuckDB's start-up pays
 HEAD = 1 << 16
 LONGEST_HEAD = 1 << 24
 SEPARATORS = ",;\t|"
@@ -67,7 +67,7 @@ def read_csv(
         notes = (*notes, f"The first line holds numbers: columns are called {dialect.names[0]} to {dialect.names[-1]}.")
     if dialect.renamed:
         notes = (*notes, f"Two columns have the same name: the later one is called {dialect.renamed[0]!r} here.")
-    is_small = size <= SMALL or dialect.encoding not in ("utf-8", "utf-8-sig")
+    is_small = size <= MAX_BYTES_FOR_PYTHON or dialect.encoding not in ("utf-8", "utf-8-sig")
     columns = _small(path, dialect, limits) if is_small else _large(path, dialect, limits)
     n_rows = len(columns[0]) if columns else 0
     return RawTable(tuple(columns), n_rows, str(path), notes=notes)

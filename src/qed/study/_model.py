@@ -15,7 +15,7 @@ from qed.study._compare_schema import read_as_then, require_columns, require_tar
 from qed.study._contributions import BACKGROUND, FEWEST_ROWS, explained
 from qed.study._encode import encode
 from qed.study._losses import answers, decided
-from qed.study._source import BLOCK, read_table
+from qed.study._source import BLOCK_ROWS, read_table
 from qed.study._table_pipeline import TablePipeline, shuffled, sound_parts
 from qed.study._task import encode_target
 from qed.study._unseen import Unseen
@@ -89,7 +89,7 @@ class TableModel(TablePipeline):
         """
         if len(self.classes_):
             return np.asarray(typed_classes(self.schema.target)[decided(self.predict_proba(table), self.schema.target)])
-        return self.answers(read_table(table).blocks(BLOCK))
+        return self.answers(read_table(table).blocks(BLOCK_ROWS))
 
     def score(self, table: Any, target: Any = None) -> float:
         """Return R² of numbers, or the share of classes predicted right, on rows with the target.
@@ -108,7 +108,7 @@ class TableModel(TablePipeline):
                 raise InvalidData(f"The target has {own.n_rows:,} entries, and the table {raw.n_rows:,} rows.")
             raw = replace(raw, columns=(*own.columns, *(one for one in raw.columns if one.name != name)))
         rows, y = usable_rows(raw, self.schema)
-        said = self.answers(rows.blocks(BLOCK))
+        said = self.answers(rows.blocks(BLOCK_ROWS))
         if len(self.classes_):
             return float(np.mean(decided(said, self.schema.target) == y))
         total = float(np.sum((y - y.mean()) ** 2))
@@ -140,7 +140,7 @@ class TableModel(TablePipeline):
         """
         if not len(self.classes_):
             raise InvalidData(f"{self.schema.target.name!r} is a number: there are no classes and no probabilities.")
-        return self.answers(read_table(table).blocks(BLOCK))
+        return self.answers(read_table(table).blocks(BLOCK_ROWS))
 
     def explain(self, table: Any, *, against: Any = None, rows: int | None = None, seed: int = 0) -> Explanation:
         """Return what each column contributes to the predictions of rows: Shapley values, compared with other rows.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Rows of a block: few enough that its numbers stay in the caches and its memory is used again by the next one, and enough that what
 # is done once a block costs little. Twice as many or half as many take the same time.
-BLOCK = 32_768
+BLOCK_ROWS = 32_768
 _PACKERS = ("gzip", "zstd", "bz2", "xz")
 _TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat", ""})
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})
@@ -102,7 +102,7 @@ class TableBlocks:
         """Read the blocks, in the order of the table."""
         if self.file is None:
             self.n_rows = self.whole.n_rows
-            yield from self.whole.blocks(BLOCK)
+            yield from self.whole.blocks(BLOCK_ROWS)
             return
         from qed.study._arrow_files import read_blocks  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ import numpy as np
 from qed.core import CertificateError, InvalidData, InvalidParameter, clone
 from qed.study._compare_schema import read_as_then, require_columns
 from qed.study._encode import encode
-from qed.study._source import BLOCK, TableBlocks, read_table
+from qed.study._source import BLOCK_ROWS, TableBlocks, read_table
 from qed.study._table_pipeline import TablePipeline, shuffled, sound_parts
 from qed.study._unseen import Unseen
 
@@ -150,7 +150,7 @@ class UnsupervisedModel(TablePipeline):
 
     @staticmethod
     def _blocks(table: Any) -> Iterable[RawTable]:
-        return table if isinstance(table, TableBlocks) else read_table(table).blocks(BLOCK)
+        return table if isinstance(table, TableBlocks) else read_table(table).blocks(BLOCK_ROWS)
 
     def _of_numbers(self, X: Array) -> dict[str, Array]:
         output = self.schema.output

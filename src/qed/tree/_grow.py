@@ -25,10 +25,13 @@ Array = np.ndarray[Any, Any]
 
 ANY_DEPTH = 2**31 - 1
 ANY_COUNT = 2**61  # more rows or leaves than any table has; twice as many are still a number of native code
-SEARCHED = 1 << 19  # steps of a search among trees of depth two: a millisecond
-SMALL = 1 << 16  # entries of a table above which such a search is not begun
-LEAST, MOST = 1e-50, 1e50  # of weights and of the largest target: sixth powers of both stay within float64
-TIED = (
+MAX_SEARCH_STEPS = 1 << 19  # steps of a search among trees of depth two: a millisecond
+MAX_SEARCH_ENTRIES = 1 << 16  # entries of a table above which such a search is not begun
+MIN_MAGNITUDE, MAX_MAGNITUDE = (
+    1e-50,
+    1e50,
+)  # of weights and of the largest target: sixth powers of both stay within float64
+TIE_TOLERANCE = (
     2.0**-37
 )  # of the impurity of the root: cuts that gain as much up to this are taken for equal, within columns and among
 MAX_ABSOLUTE_ERROR_ROWS = 512  # rows above which it is not begun for absolute errors
@@ -101,18 +104,18 @@ def require_range(targets: _kernels.Targets) -> None:
     s, y = targets.s, targets.y
     if s is not None:
         used = s > 0
-        least, total = float(s[used].min(initial=MOST)), float(s.sum())
-        if not (least >= LEAST and total <= MOST):
+        least, total = float(s[used].min(initial=MAX_MAGNITUDE)), float(s.sum())
+        if not (least >= MIN_MAGNITUDE and total <= MAX_MAGNITUDE):
             raise InvalidData(
-                f"Weights reach down to {least:.3g} and sum to {total:.3g}. Their powers overflow above {MOST:g} and underflow"
-                f" below {LEAST:g}: multiply them by a constant first."
+                f"Weights reach down to {least:.3g} and sum to {total:.3g}. Their powers overflow above {MAX_MAGNITUDE:g} and"
+                f" underflow below {MIN_MAGNITUDE:g}: multiply them by a constant first."
             )
         y = y.reshape(len(s), -1)[used].ravel()
     size = float(np.abs(y).max(initial=0.0))
-    if not (size == 0 or LEAST <= size <= MOST):
+    if not (size == 0 or MIN_MAGNITUDE <= size <= MAX_MAGNITUDE):
         raise InvalidData(
-            f"The largest target is {size:.3g}. Squares of targets overflow above {MOST:g} and underflow below {LEAST:g}:"
-            " multiply y by a constant first."
+            f"The largest target is {size:.3g}. Squares of targets overflow above {MAX_MAGNITUDE:g} and underflow below"
+            f" {MIN_MAGNITUDE:g}: multiply y by a constant first."
         )
 
 
@@ -196,18 +199,22 @@ def _certify(
     if objective > rounding:
         lower = 0.0 if all_distinct else unit * _kernels.contradictions(X, targets)
         # a column that tells all rows apart has as many cuts, each followed by a look at all values
-        may_end = not all_distinct or X.shape[0] * X.shape[0] * X.shape[1] <= SEARCHED
+        may_end = not all_distinct or X.shape[0] * X.shape[0] * X.shape[1] <= MAX_SEARCH_STEPS
         is_slow = (
             targets.criterion == "absolute_error" and X.shape[0] > MAX_ABSOLUTE_ERROR_ROWS
         )  # to verify, which takes their square
         if depth == 1 and is_free and is_greedy and not is_slow:
             lower, scope = objective, 1
         elif (
-            by_threshold and depth <= 2 and X.shape[0] * X.shape[1] <= SMALL and not is_slow and (depth == 1 or may_end)
+            by_threshold
+            and depth <= 2
+            and X.shape[0] * X.shape[1] <= MAX_SEARCH_ENTRIES
+            and not is_slow
+            and (depth == 1 or may_end)
         ):
-            least = unit * _kernels.least_impurity(X, targets, depth, SEARCHED)
+            least = unit * _kernels.least_impurity(X, targets, depth, MAX_SEARCH_STEPS)
             lower, scope = (lower, 0) if np.isnan(least) else (least, depth)
     lower = min(lower, objective)
     if scope:
-        rounding += TIED * null
+        rounding += TIE_TOLERANCE * null
     return TreeCertificate(objective, lower, rounding, null, scope, is_greedy, tree.n_leaves, rows)

@@ -12,7 +12,7 @@ from qed.core._mixed import fit_table, new_table
 from qed.core._once import cached_property
 from qed.core._records import expect, expect_array, record
 from qed.preprocessing._categories import numbered, places
-from qed.tree._grow import TIED
+from qed.tree._grow import TIE_TOLERANCE
 from qed.tree._impurity import impurity
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ def _grow(rows: _Rows, max_depth: int | None, least: int) -> MultiwayTree:
     children: list[Array] = []
     here, at = np.arange(n), np.zeros(n, dtype=np.int64)  # open rows, and their nodes within the level
     taken = np.zeros((1, p), dtype=bool)  # columns that nodes above look at
-    tied = TIED * float(rows.measure(rows.weights(np.zeros(n, dtype=np.int64), 1, here))[0])
+    tied = TIE_TOLERANCE * float(rows.measure(rows.weights(np.zeros(n, dtype=np.int64), 1, here))[0])
     n_nodes, n_entries = 1, 0
     while True:
         width = len(taken)
@@ -409,5 +409,5 @@ def _certify(tree: MultiwayTree, rows: _Rows) -> TreeCertificate:
     sums = rows.weights(group, int(group.max()) + 1, np.arange(len(group)))
     lower = float(sums.sum(axis=1) @ rows.measure(sums) / weight[0])
     null, n_rows = float(tree.impurity[0]), len(rows.labels)
-    rounding = (n_rows + 16) * 2.0**-51 * max(null, 1.0) + TIED * null
+    rounding = (n_rows + 16) * 2.0**-51 * max(null, 1.0) + TIE_TOLERANCE * null
     return TreeCertificate(objective, min(lower, objective), rounding, null, 0, True, tree.n_leaves, n_rows)

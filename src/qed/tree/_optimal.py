@@ -11,7 +11,7 @@ from qed.core import KW_ONLY, Array, Number, PositiveInt, fitted, param
 from qed.core._memory import require_memory
 from qed.tree import _kernels
 from qed.tree._classifier import TreeClassifier
-from qed.tree._grow import TIED, require_range
+from qed.tree._grow import TIE_TOLERANCE, require_range
 from qed.tree._regressor import TreeRegressor
 from qed.tree._structure import DecisionTree
 from qed.tree._tree_model import TreeModel
@@ -305,7 +305,7 @@ def _certify(tree: DecisionTree, rows: _Rows, depth: int, searched: float, floor
     objective, null = float(weight[leaf] @ tree.impurity[leaf] / weight[0]), float(tree.impurity[0])
     is_class = rows.criterion != "squared_error"
     n_rows = len(rows.X)
-    rounding = (n_rows + 16) * 2.0**-51 * max(null, float(is_class)) + TIED * null
+    rounding = (n_rows + 16) * 2.0**-51 * max(null, float(is_class)) + TIE_TOLERANCE * null
     cuts = int((rows.ranks.max(axis=1) - rows.ranks.min(axis=1)).sum())
     width = rows.sums.shape[1]
     is_small = float(max(cuts, 1)) ** max(depth, 2) * width <= MOST_COMPARED and cuts * n_rows <= MOST_TABLE

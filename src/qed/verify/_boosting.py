@@ -16,7 +16,7 @@ from qed.core._validation import is_source
 from qed.verify._boosted_splits import BoostedSplits, Grown
 from qed.verify._forest_nodes import right_children
 from qed.verify._names import called
-from qed.verify._quantiles import TIED, distance_from_quantile, huber_levels, quantiles
+from qed.verify._quantiles import TIE_TOLERANCE, distance_from_quantile, huber_levels, quantiles
 from qed.verify._refusals import refuse
 from qed.verify._rows import holds_categories, read_data, read_on_disk, rows_where
 from qed.verify._seeds import mixed
@@ -312,7 +312,7 @@ def _check_constant(model: Any, rows: TrainingData, base: Array) -> None:
 def check_quantile(model: Any, rows: TrainingData, value: float, level: float) -> None:
     """See that the constant is the quantile of the targets."""
     size = float(np.abs(rows.y).max(initial=0))
-    if not distance_from_quantile(rows.y, rows.s, level, TIED, value) <= 1e-12 * size:
+    if not distance_from_quantile(rows.y, rows.s, level, TIE_TOLERANCE, value) <= 1e-12 * size:
         refuse(model, f"its constant {value:.12g} is not the quantile {level:.4g} of the targets")
 
 
@@ -386,7 +386,7 @@ def _check_tree(
         for node in ends:
             own = leaf == node
             step, size = tree.value[node] / rate, np.abs(left[own]).max() + np.abs(rows.y[own]).max()
-            wanted = np.clip(quantiles(left[own], rows.s[own], share, TIED), low[node], high[node])
+            wanted = np.clip(quantiles(left[own], rows.s[own], share, TIE_TOLERANCE), low[node], high[node])
             is_held = (wanted == low[node]) | (wanted == high[node])  # by a limit, which is a sum of rounded slopes
             near = 1e-9 * size + 1e-300 + np.where(is_held, 1e-6 * np.abs(wanted) + 1e-9, 0.0)
             if not (np.abs(wanted - step) <= near).any():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-BLOCK = 4096
+BLOCK_ROWS = 4096
 
 
 def check_counts(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
@@ -93,8 +93,8 @@ def _sums(model: Any, parts: list[Any], weight: Array, prior: Array, near: float
         for c in range(k):
             mine = np.flatnonzero((code == c) & (s > 0))
             if isinstance(present, np.ndarray):
-                for first in range(0, len(mine), BLOCK):
-                    some = mine[first : first + BLOCK]
+                for first in range(0, len(mine), BLOCK_ROWS):
+                    some = mine[first : first + BLOCK_ROWS]
                     total[c] += s[some] @ present[some]
             else:
                 total[c] += present.tocsr()[mine].T @ s[mine].astype(np.float64)

@@ -27,7 +27,7 @@ from qed.verify._boosting import (
 from qed.verify._forest_nodes import number_of_rows
 from qed.verify._names import called
 from qed.verify._part import Part
-from qed.verify._quantiles import TIED, huber_levels, quantiles
+from qed.verify._quantiles import TIE_TOLERANCE, huber_levels, quantiles
 from qed.verify._refusals import refuse
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
@@ -66,7 +66,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
         own = level
         if rows.loss == "huber":
             errors = np.abs(rows.y - scores[:, 0])
-            own = float(quantiles(errors, rows.s, float(model.alpha), TIED, middle=False)[0])
+            own = float(quantiles(errors, rows.s, float(model.alpha), TIE_TOLERANCE, middle=False)[0])
         _, slope, curvature = curve(rows.loss, own, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
@@ -344,7 +344,7 @@ class _Look:
             step = np.empty(len(ends))
             for place, node in enumerate(ends):
                 own = self.used & (leaf == node)
-                found = quantiles(left[own], s[own], share, TIED, middle=False)
+                found = quantiles(left[own], s[own], share, TIE_TOLERANCE, middle=False)
                 if rows.loss == "huber":
                     apart = np.clip(left[own] - found[:, np.newaxis], -level, level)
                     found = found + apart @ s[own] / s[own].sum()

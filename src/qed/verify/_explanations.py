@@ -25,7 +25,7 @@ BUDGET = 50_000_000  # numbers of all leaves and rows: some seconds
 PREDICTIONS = 5_000_000  # the same of predictions
 MOST_PLAYERS = 12  # all coalitions of so many are what is evaluated by default
 PAIRS = 64  # orders and their reverses of a second sample, at least
-SLACK = 64.0  # times the rounding of one algorithm: two algorithms differ by no more
+ROUNDING_FACTOR = 64.0  # times the rounding of one algorithm: two algorithms differ by no more
 # Of a second sample: a false alarm in 1e11 contributions, and half as much again since few orders leave small standard errors.
 Z_SCORE = 7.0 * 1.5
 SINGLE = 2.0**-18  # 64 units of single precision, for models that predict in it
@@ -123,7 +123,7 @@ def _check_sums(certificate: Any, values: Array, base: Array, said: Array, slack
     """Add up the contributions of every row; return how far off the sums are."""
     sums = values.astype(np.longdouble).sum(axis=1) + base
     off = np.abs(sums - said).astype(np.float64)
-    rounds = slack + SLACK * UNIT * np.abs(values).sum(axis=1)  # large contributions may cancel
+    rounds = slack + ROUNDING_FACTOR * UNIT * np.abs(values).sum(axis=1)  # large contributions may cancel
     if not (off <= rounds).all():
         _refuse(f"contributions are {off.max():.3g} off prediction minus base value, more than rounding explains")
     residual = float(off.max(initial=0.0))
@@ -209,9 +209,11 @@ def _of_trees(explanation: Any, model: Any, background: Array | None, owners: Ar
         rows = _some(len(X), float(len(background) * len(paths.slots)), BUDGET)
         base = _tree_paths.outputs(paths, background).mean(axis=0)
         values = _tree_paths.against(paths, X[rows], background, n_players)
-    allowed = np.full((len(rows), len(base)), SLACK * paths.rounding)
+    allowed = np.full((len(rows), len(base)), ROUNDING_FACTOR * paths.rounding)
     said = _tree_paths.outputs(paths, X).astype(np.float64)
-    return Recomputed(rows, values, allowed, base.astype(np.float64), paths.rounding, SLACK * paths.rounding, said)
+    return Recomputed(
+        rows, values, allowed, base.astype(np.float64), paths.rounding, ROUNDING_FACTOR * paths.rounding, said
+    )
 
 
 # -- sums over columns -----------------------------------------------------------------------------------------
@@ -228,7 +230,10 @@ def _of_coefficients(explanation: Any, model: Any, background: Array, owners: Ar
     rounding = _rounding_of_sums(explanation, size)
     told = _predict(explanation, model, background)
     sums = others @ coef.T + intercept
-    if told.shape != sums.shape or not (np.abs(told - sums) <= 1e-6 * max(1.0, size) + SLACK * rounding).all():
+    if (
+        told.shape != sums.shape
+        or not (np.abs(told - sums) <= 1e-6 * max(1.0, size) + ROUNDING_FACTOR * rounding).all()
+    ):
         _refuse("the model is not linear in its columns")
     values = _by_owner((X - centre)[:, :, None] * coef.T, owners, int(explanation.certificate.players))
     base = (centre @ coef.T + intercept).astype(np.float64)
@@ -278,8 +283,8 @@ def _by_owner(terms: Array, owners: Array, n_players: int) -> Array:
 
 
 def _every_row(values: Array, base: Array, rounding: float, said: Array) -> Recomputed:
-    allowed = np.full((len(values), values.shape[2]), SLACK * rounding)
-    return Recomputed(np.arange(len(values)), values, allowed, base, rounding, SLACK * rounding, said)
+    allowed = np.full((len(values), values.shape[2]), ROUNDING_FACTOR * rounding)
+    return Recomputed(np.arange(len(values)), values, allowed, base, rounding, ROUNDING_FACTOR * rounding, said)
 
 
 # -- models of any kind ----------------------------------------------------------------------------------------
@@ -292,7 +297,7 @@ def _of_any_model(explanation: Any, model: Any, background: Array, owners: Array
     said = np.asarray(explanation.predictions, dtype=np.float64).reshape(len(explanation.data), -1)
     size = float(np.abs(said).max(initial=0.0) + np.abs(base).max(initial=0.0))
     unit = 64 * UNIT * (many + n)
-    off = SLACK * unit + (SINGLE if _in_single(explanation, model) else 0.0)  # relative
+    off = ROUNDING_FACTOR * unit + (SINGLE if _in_single(explanation, model) else 0.0)  # relative
     if explanation.certificate.method == "enumeration":
         cost = float(many) * 2.0**n
         if n > MOST_PLAYERS and cost > PREDICTIONS:

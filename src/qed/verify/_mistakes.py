@@ -21,7 +21,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.certificates import MistakeBoundCertificate
 
-AHEAD = 256  # rows looked at together between two mistakes
+ROWS_PER_LOOK = 256  # rows looked at together between two mistakes
 
 
 def refuse_stream(model: Any, certificate: MistakeBoundCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
@@ -155,7 +155,7 @@ def _is_course(model: Any, certificate: MistakeBoundCertificate, moves: Any, ste
     for _ in range(model.n_iter_):
         order, at = stream.permutation(n) if model.shuffle else np.arange(n), 0
         while at < n:
-            some = order[at : at + AHEAD]
+            some = order[at : at + ROWS_PER_LOOK]
             score, size = moves[some] @ plane, np.abs(moves[some]) @ np.abs(plane)
             near = np.abs(score) <= 2.0**-44 * size
             coming = len(found) < len(wrong)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 RELATIVE_TOLERANCE = 1e-9  # relative, of sums in double precision, and of what scores are compared by
 UNIT = 2.0**-51
-TIED = 2.0**-37  # of the impurity of the root, by which columns are taken for equal
+TIE_TOLERANCE = 2.0**-37  # of the impurity of the root, by which columns are taken for equal
 
 
 def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -55,7 +55,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     _, group = np.unique(codes, axis=0, return_inverse=True)
     lower = sum(walk.mass(walk.own[group.reshape(-1) == g].sum(axis=0)) for g in range(int(group.max()) + 1))
     lower /= float(s.sum())
-    rounding = (len(codes) + 16) * UNIT * max(null, 1.0) + TIED * null
+    rounding = (len(codes) + 16) * UNIT * max(null, 1.0) + TIE_TOLERANCE * null
     slack = 2 * rounding + RELATIVE_TOLERANCE * null
     leaves = int((model.tree_.feature < 0).sum())
     claims = (certificate.rows, certificate.leaves, certificate.depth, certificate.is_greedy)
@@ -159,7 +159,7 @@ class _Walk:
             gains[j] = max(mass - sum(self.mass(part) for part in parts), 0.0) / total
             spreads[j] = -float((share * np.log2(share)).sum())
         column = int(self.tree.feature[node])
-        near = (TIED + RELATIVE_TOLERANCE) * max(root, 1.0)
+        near = (TIE_TOLERANCE + RELATIVE_TOLERANCE) * max(root, 1.0)
         is_best = limits and column in gains
         if is_best and model.criterion == "gain_ratio":
             mean = sum(gains.values()) / len(gains)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 ROUNDINGS = 128  # of a sum for each of its terms: angles and powers take several operations
 QUERIES = 24
-BLOCK = 4096
+BLOCK_ROWS = 4096
 DISTANCES = 100_000_000  # differences of entries that are taken to follow answers about many rows
 
 
@@ -112,8 +112,8 @@ def _points(rows: Array) -> Array:
 def _distances(model: Any, rows: Array, query: Array) -> Array:
     """Measure block by block."""
     query = np.asarray(query, EXTENDED)
-    cuts = range(0, len(rows), BLOCK)
-    return np.concatenate([_measured(model, np.asarray(rows[at : at + BLOCK], EXTENDED), query) for at in cuts])
+    cuts = range(0, len(rows), BLOCK_ROWS)
+    return np.concatenate([_measured(model, np.asarray(rows[at : at + BLOCK_ROWS], EXTENDED), query) for at in cuts])
 
 
 def _measured(model: Any, rows: Array, query: Array) -> Array:

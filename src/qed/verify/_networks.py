@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 WORK = 2**22  # multiplications of a pass up to which it is made in extended precision
-SLACK = 1e-7  # of the sizes of what was summed: fits in single precision are certified in doubles, too
+SINGLE_PRECISION_TOLERANCE = (
+    1e-7  # of the sizes of what was summed: fits in single precision are certified in doubles, too
+)
 OBJECTIVE = 1e-12  # of the same, for a sum in doubles
 ROWS = 512  # on which differences are taken
 SILENT = 1e-5  # of the sizes of what is added up: how far below zero a unit is surely silent, in single precision too
@@ -44,7 +46,7 @@ def check(model: Any, certificate: NetworkCertificate, X: Any, y: Any, sample_we
     if model.activation == "relu" and certificate.outcome != "partial_fit":
         _require_silence(model, layers, rows)
     length, largest = (float(one) for one in (np.sqrt(sum(np.sum(g**2) for g in gradient)), _most(gradient)))
-    slack = SLACK * float(size)
+    slack = SINGLE_PRECISION_TOLERANCE * float(size)
     rounding_error = OBJECTIVE * (abs(float(objective)) + float(size))
     if not abs(float(objective) - certificate.objective) <= rounding_error:
         raise CertificateError(

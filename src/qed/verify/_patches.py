@@ -147,17 +147,19 @@ def _lle(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPoint
     _require_settled(model, Y, image, known, size, measure.rows)
     objective = float(values.sum())
     allowed = 1e-9 * size * len(values) + (tolerance * size if model.embedding_.dtype == np.float32 else 0.0)
-    if not abs(model.reconstruction_error_ - objective) <= SMALL * abs(objective) + allowed:
+    if not abs(model.reconstruction_error_ - objective) <= SUM_TOLERANCE * abs(objective) + allowed:
         refuse(model, f"its reconstruction error is {objective:.6g}, and it says {model.reconstruction_error_:.6g}")
-    if measure.n <= LARGE and not objective <= known.sum() + SMALL * abs(objective) + allowed + 1e-10 * size * len(
-        values
-    ):
+    if measure.n <= LARGE and not objective <= known.sum() + SUM_TOLERANCE * abs(
+        objective
+    ) + allowed + 1e-10 * size * len(values):
         refuse(model, "there are eigenvectors with smaller eigenvalues")
     return StationaryPoint("reconstruction error", model.reconstruction_error_, residual)
 
 
-SMALL = 1e-5  # relative, of sums of eigenvalues near zero
-TIED = 1e-10  # of the size of a matrix: eigenvalues that are nearer leave their axes to the columns of the rows
+SUM_TOLERANCE = 1e-5  # relative, of sums of eigenvalues near zero
+TIE_TOLERANCE = (
+    1e-10  # of the size of a matrix: eigenvalues that are nearer leave their axes to the columns of the rows
+)
 PIVOT = 0.1  # share of the largest part of a column in such a space, from which the column names an axis
 
 
@@ -168,10 +170,10 @@ def _require_settled(model: Any, V: Array, image: Array, known: Array, size: flo
     """
     quotients = np.einsum("ij,ij->j", V, image) / np.einsum("ij,ij->j", V, V)
     ties = (
-        np.abs(np.diff(known)) <= 0.99 * TIED * size
+        np.abs(np.diff(known)) <= 0.99 * TIE_TOLERANCE * size
     )  # at the limit itself rounding decides, and either axes are right
     ascends = len(known) == 0 or known[-1] >= known[0]
-    if not np.all(np.diff(quotients) * (1 if ascends else -1) >= -1.01 * TIED * size):
+    if not np.all(np.diff(quotients) * (1 if ascends else -1) >= -1.01 * TIE_TOLERANCE * size):
         refuse(model, "its axes are not in order")
     centred = rows - rows[:1]  # exact where a column is constant: its mean is rounded
     centred = centred - centred.mean(axis=0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Array = np.ndarray[Any, Any]
-TIED = 1e-12  # of all weight: how far a share may be off, for boosted trees
+TIE_TOLERANCE = 1e-12  # of all weight: how far a share may be off, for boosted trees
 
 
 def rounding_of_halves(n: int) -> float:
@@ -59,8 +59,8 @@ def distance_from_quantile(values: Array, s: Array, level: float, slack: float, 
 
 def huber_levels(y: Array, s: Array, share: float) -> Array:
     """Return the thresholds that a fit of boosted trees can state: that share of the errors of the median, or the largest."""
-    errors = [np.abs(y - middle) for middle in quantiles(y, s, 0.5, TIED)]
-    levels = [(one, level) for one in errors for level in quantiles(one, s, share, TIED)]
+    errors = [np.abs(y - middle) for middle in quantiles(y, s, 0.5, TIE_TOLERANCE)]
+    levels = [(one, level) for one in errors for level in quantiles(one, s, share, TIE_TOLERANCE)]
     return np.array([level if level > 0 else float(one.max()) or 1.0 for one, level in levels])
 
 

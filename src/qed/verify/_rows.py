@@ -1,7 +1,7 @@
 """Rows for the checker: in blocks, weights included, zero weights left out.
 
 Small tables are summed in extended precision throughout. In large ones each block is summed in double precision, which
-is twenty times faster, and the blocks in extended precision: a sum then rounds like one of ``BLOCK`` terms, whatever
+is twenty times faster, and the blocks in extended precision: a sum then rounds like one of ``BLOCK_ROWS`` terms, whatever
 their number.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EXTENDED = np.longdouble
 UNIT = float(np.finfo(EXTENDED).eps) / 2  # 5e-20 where long double has 64 bits of mantissa, 1e-16 where it is double
 
-BLOCK = 4096
+BLOCK_ROWS = 4096
 LARGE = 1 << 21  # entries from which blocks are summed in double precision
 DOUBLE = 2.0**-53
 
@@ -59,7 +59,7 @@ class Rows:
     def rounding(self, terms: int) -> float:
         """Bound the relative rounding of a sum over the rows of products of ``p`` terms each."""
         if self.kind is not EXTENDED:
-            return (BLOCK + self.p + 16) * DOUBLE + terms * UNIT
+            return (BLOCK_ROWS + self.p + 16) * DOUBLE + terms * UNIT
         return (terms + self.p + 16) * UNIT
 
 
@@ -288,8 +288,8 @@ def _precision(n_rows: int | None, p: int) -> Any:
 
 def _cut(X: Any, y: Any, s: Any, kind: Any) -> Iterator[Block]:
     X = X if isinstance(X, np.ndarray) else X.tocsr()
-    for first in range(0, X.shape[0], BLOCK):
-        rows = slice(first, first + BLOCK)
+    for first in range(0, X.shape[0], BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
         x = X[rows]
         x = x if isinstance(x, np.ndarray) else x.toarray()
         t = np.empty((len(x), 0), kind) if y is None else y[rows].astype(kind)

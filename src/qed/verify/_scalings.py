@@ -67,10 +67,10 @@ def _classical(model: Any, measure: Measure, points: Array, y: Any) -> Stationar
     _require_distances(model, D)
     B = _doubly_centred(D)
     strain, residual = _require_leading(model, B, points)
-    return StationaryPoint("strain", strain, residual, SMALL * float(np.sum(B**2)))
+    return StationaryPoint("strain", strain, residual, SQUARES_TOLERANCE * float(np.sum(B**2)))
 
 
-SMALL = 1e-4  # share of all squares: strain is their difference
+SQUARES_TOLERANCE = 1e-4  # share of all squares: strain is their difference
 
 
 def _require_distances(model: Any, D: Array) -> None:
@@ -125,7 +125,7 @@ def _isomap(model: Any, measure: Measure, points: Array, y: Any) -> StationaryPo
     _require_paths(model, links)
     B = _doubly_centred(np.asarray(model.dist_matrix_, np.float64))
     strain, residual = _require_leading(model, B, points)
-    return StationaryPoint("strain", strain, residual, SMALL * float(np.sum(B**2)))
+    return StationaryPoint("strain", strain, residual, SQUARES_TOLERANCE * float(np.sum(B**2)))
 
 
 def _links(model: Any, measure: Measure) -> list[dict[int, float]]:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-ROUNDS = 60  # Newton's steps end by themselves: few are needed near the optimum
+MAX_NEWTON_STEPS = 60  # Newton's steps end by themselves: few are needed near the optimum
 LENGTHS = 60  # of a step, each half or twice the one before: next to no curvature makes steps too long by many orders
 MAX_DENSE_UNKNOWNS = 1500  # unknowns whose equations are written down; beyond, conjugate gradients
-STEPS = 300
+MAX_STEPS = 300
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def dual_points(
     if not objective.loss.has_curvature:
         return
     at = start
-    for _ in range(ROUNDS):
+    for _ in range(MAX_NEWTON_STEPS):
         u = objective.loss.slope(at.t, table.y, at.scale)
         if not np.all(np.isfinite(u)):
             return
@@ -363,7 +363,7 @@ def _conjugate_gradients(
     d, r = np.zeros_like(rhs), np.where(used, rhs, 0.0) / size
     along, now = r, float(np.sum(r * r))
     first = now
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         if not now > 1e-22 * first:
             break
         image = times(along / size) / size

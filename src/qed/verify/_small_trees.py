@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 MOST_COMPARED, MOST_TABLE = 5e7, 1e7  # cuts to the power of the depth, and entries of the table of cuts
-BLOCK = 1 << 20  # pairs of cuts at a time
+BLOCK_PAIRS = 1 << 20  # pairs of cuts at a time
 
 
 class Cuts(NamedTuple):
@@ -119,7 +119,7 @@ def _least_of_pairs(cuts: Cuts, rows: Array, depth: int) -> float:
     if depth == 1:
         return float((cuts.mass(single) + cuts.mass(total - single)).min())
     lefts, rights = cuts.mass(single), cuts.mass(total - single)
-    best, size = np.inf, max(1, BLOCK // len(single))
+    best, size = np.inf, max(1, BLOCK_PAIRS // len(single))
     for start in range(0, len(single), size):
         roots = slice(start, start + size)
         both = np.stack([table[:, roots].T @ (own[:, None] * table) for own in sums.T], axis=-1)

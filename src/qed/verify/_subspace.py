@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MAX_GRAM_SIDE = 4000  # rows or columns whose square is formed
-ROUNDS = 12  # of a search by powers
+POWER_ROUNDS = 12  # of a search by powers
 Array = np.ndarray[Any, Any]
 
 
@@ -64,7 +64,7 @@ class _Scatter:
 
     def _searched(self, k: int) -> float:
         V = np.linalg.qr(np.random.default_rng(20).standard_normal((self.rows.p, k + 8)))[0]
-        for _ in range(ROUNDS):
+        for _ in range(POWER_ROUNDS):
             V = np.linalg.qr(self.times(V).astype(np.float64))[0]
         inside = V.T @ self.times(V).astype(np.float64)
         return float(np.sum(np.sort(np.linalg.eigvalsh((inside + inside.T) / 2))[::-1][:k]))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 EXTENDED = np.longdouble
-BLOCK = 4096  # rows of a chunk that are summed in double precision; blocks are added in extended precision
+BLOCK_ROWS = 4096  # rows of a chunk that are summed in double precision; blocks are added in extended precision
 Array = np.ndarray[Any, Any]
 
 
@@ -103,6 +103,6 @@ class _Pass:
 
 
 def _blocks(table: Array, weight: Array) -> Sequence[tuple[Array, Array, Array]]:
-    starts = range(0, len(table), BLOCK)
-    cut = [(table[i : i + BLOCK].astype(np.float64), weight[i : i + BLOCK]) for i in starts]
+    starts = range(0, len(table), BLOCK_ROWS)
+    cut = [(table[i : i + BLOCK_ROWS].astype(np.float64), weight[i : i + BLOCK_ROWS]) for i in starts]
     return [(x, s, ~np.isnan(x)) for x, s in cut]

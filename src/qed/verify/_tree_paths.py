@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Path = dict[int, tuple[float, tuple[tuple[int, bool], ...]]]  # by player: share of the rows of the fit, and conditions
-BLOCK = 2_000_000  # numbers that are held at once
+BLOCK_ENTRIES = 2_000_000  # numbers that are held at once
 UNIT = 2.0**-53
 
 
@@ -144,7 +144,7 @@ def outputs(paths: Paths, X: Array) -> Array:
     """Return what the trees add up to, for each row."""
     found = np.tile(paths.constant, (len(X), 1))
     if len(paths.leaves):
-        step = max(1, BLOCK // len(paths.conditions))
+        step = max(1, BLOCK_ENTRIES // len(paths.conditions))
         for first in range(0, len(X), step):
             reached = np.logical_and.reduceat(met(paths, X[first : first + step]), paths.leaves, axis=1)
             found[first : first + step] += reached.astype(np.longdouble) @ paths.values
@@ -159,7 +159,7 @@ def against(paths: Paths, X: Array, background: Array, n_players: int) -> Array:
     of_leaf = np.repeat(np.arange(len(paths.leaves)), paths.sizes)
     table = _weights(int(paths.sizes.max()))
     rows = met(paths, X)
-    step = min(4096, max(1, BLOCK // len(paths.conditions)))
+    step = min(4096, max(1, BLOCK_ENTRIES // len(paths.conditions)))
     for first in range(0, len(background), step):
         by_others = met(paths, background[first : first + step])
         for number, own in enumerate(rows):

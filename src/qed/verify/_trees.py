@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 BUDGET = 4_000_000  # values sorted to see that splits are the best ones
 RELATIVE_TOLERANCE = 1e-9  # relative, of sums in double precision
-TIED = 2.0**-37  # of the impurity of the root, by which a search may take cuts for equal
+TIE_TOLERANCE = 2.0**-37  # of the impurity of the root, by which a search may take cuts for equal
 UNIT = 2.0**-51  # what a term of a sum is rounded by at most, twice over, for the fit and for this check
 
 
@@ -49,7 +49,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
     is_class = "classes_" in model.__dict__
-    rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
+    rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIE_TOLERANCE * null
     if not certificate.rounding <= 2 * rounding:
         refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     slack = 2 * rounding + RELATIVE_TOLERANCE * null

@@ -12,7 +12,7 @@ from qed.verify._refusals import refuse_answer
 from qed.verify._rows import EXTENDED
 
 Array = np.ndarray[Any, Any]
-BLOCK = 1 << 20
+BLOCK_DISTANCES = 1 << 20
 
 
 def by_neighbours(method: str) -> Any:
