@@ -43,7 +43,8 @@ def require_used(columns: Sequence[ColumnSchema], *, purpose: str) -> None:
     why = "; ".join(f"{one.name[:40]!r} is left out ({one.kind}: {one.reason[:100]})" for one in columns[:4])
     more = f"; and {len(columns) - 4} more" if len(columns) > 4 else ""
     raise InvalidData(
-        f"No column is left {purpose}: {why}{more}. Say what a column is with --types {columns[0].name[:40]}=number."
+        f"No column is left {purpose}: {why}{more}. Say what a column is, such as --types {columns[0].name[:40]}=category:"
+        " number, code, category, yes/no, date or text."
     )
 
 

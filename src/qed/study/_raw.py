@@ -101,6 +101,28 @@ class RawColumn:
         values = np.append(found.values, np.nan)[self.codes]
         return replace(self, kind="moment" if is_date else "number", values=values, form=found.form, ambiguity="")
 
+    def numbered(self) -> RawColumn:
+        """Read words as numbers; those that are none count as gaps, and a note says how many."""
+        if self.kind != "word" or self.codes is None:
+            return self
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
+        used = np.flatnonzero(counts).tolist()
+        found = numbers_of([self.words[at] for at in used])
+        rows = int(sum(counts[used[at]] for at in found.strays))
+        return _of_reading("number", self.name, self.codes, self.words, used, found, rows)
+
+    @property
+    def is_mostly_fractions(self) -> bool:
+        """Whether most entries of a column of words are numbers, whole ones and others, written without zeros in front."""
+        if self.kind != "word" or self.codes is None:
+            return False
+        some = self.codes[self.codes >= 0][:LOOKED_AT]
+        words = [self.words[at] for at in np.unique(some).tolist()]
+        values = numbers_of(words).values
+        known = values[np.isfinite(values)]
+        is_whole = not len(known) or bool((known == np.floor(known)).all())
+        return not is_whole and 2 * len(known) > len(words) and not any(_CODE.fullmatch(word) for word in words)
+
     def worded(self) -> RawColumn:
         """See numbers and moments whose words were kept as those words again."""
         return replace(self, kind="word", values=None, form="", ambiguity="", notes=()) if self.form else self
@@ -152,6 +174,12 @@ class RawTable:
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return [column.name for column in self.columns]
+
+    @property
+    def size(self) -> str:
+        """Its rows and columns, as a person reads them."""
+        p = len(self.columns)
+        return f"{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}, {p:,} column{'s' if p != 1 else ''}"
 
     @cached_property
     def _by_name(self) -> dict[str, RawColumn]:
