@@ -71,7 +71,9 @@ def test_every_drawing_says_what_it_shows(page):
 
 def test_the_threshold_of_the_costs_counts_as_it_is_and_not_as_it_is_shown():
     x = np.linspace(-4, 4, 400)
-    found = study.fit({"x": x, "sold": np.where(x + RNG.normal(size=400) > 2, "yes", "no")}, "sold", budget=2, costs=(1, 20))
+    found = study.fit(
+        {"x": x, "sold": np.where(x + RNG.normal(size=400) > 2, "yes", "no")}, "sold", budget=2, costs=(1, 20)
+    )
     share = found.held_out.shares.copy()
     share[:, 1] = np.linspace(0.9, 0.1, len(share))
     share[0] = 1 - 0.0476, 0.04761  # above the threshold as it is shown, 0.0476, and below 1/21

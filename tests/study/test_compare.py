@@ -183,6 +183,9 @@ def test_what_is_listed_holds_the_winner_and_the_best_of_every_family():
     listed = found.listed(ridge, 4)
     assert [one.title for one in listed] == ["lasso, strength 0", "lasso, strength 3", "ridge", "forest"]
     assert forest not in found.latest[:8]  # a list of the first alone would hold nothing but settings of the lasso
+    early = replace(forest, n_folds=2)
+    assert Comparison([ridge, early], [], []).rows_judged(early) == 40
+    assert found.rows_judged(forest) == 100
     assert [one.title for one in found.listed(settings[1], 3)] == ["lasso, strength 1", "ridge", "forest"]
 
 

@@ -146,7 +146,7 @@ def show(study: Study, screen: Screen) -> None:
     measure = "error" if target.task == "regression" else "log loss"
     screen.table(("", measure, "±", "rows", ""), _ranking(study, 16 if screen.width >= 100 else 10), right="123")
     listed = study.comparison.listed(study.winner, LISTED)
-    if len({entry.n_rows for entry in listed}) > 1:
+    if len({study.comparison.rows_judged(entry) for entry in listed}) > 1:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
     if reason := why_not_first(study):
         screen.say(f"  {reason}", "dim")
@@ -191,7 +191,7 @@ def _ranking(study: Study, longest: int) -> list[tuple[str, str, str, str, str]]
     for entry, value in zip(entries, values, strict=True):
         half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
         bar = "━" * max(1, round(longest * value / max(values))) if max(values) > 0 else ""
-        rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{entry.n_rows:,}", bar))
+        rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{study.comparison.rows_judged(entry):,}", bar))
     return rows
 
 

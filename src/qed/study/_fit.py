@@ -92,7 +92,8 @@ class Study:
         from qed.study._model import as_table, html_table  # noqa: PLC0415  (notebooks only)
 
         first = [*self.comparison.listed(self.winner, LISTED), *self.comparison.baselines]
-        rows = [(one.title, f"{one.loss:.4g}", f"± {1.96 * one.error:.2g}", f"{one.n_rows:,}") for one in first]
+        judged = self.comparison.rows_judged
+        rows = [(one.title, f"{one.loss:.4g}", f"± {1.96 * one.error:.2g}", f"{judged(one):,}") for one in first]
         loss = "squared error" if self.schema.target.task == "regression" else "log loss"
         board = html_table(rows, ("tried, best first", loss, "95 %", "rows"))
         return as_table(self.schema, self.held_out.scores) + board

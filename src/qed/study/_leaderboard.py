@@ -106,6 +106,11 @@ class Comparison:
         kept = {one.title for one in [winner, *best, *rest][:most]}
         return [one for one in found if one.title in kept]
 
+    def rows_judged(self, entry: Entry) -> int:
+        """Return how many rows an entry was judged on: fewer of one that was given up before the last fold."""
+        folds = max((one.n_folds for one in self.entries if one.n_rows == entry.n_rows), default=0)
+        return round(entry.n_rows * entry.n_folds / folds) if entry.candidate and folds else entry.n_rows
+
     def chosen(self, prefer: str = "") -> Entry:
         """Return the winner: what was chosen after a look at the same rows has to gain more than chance gives.
 

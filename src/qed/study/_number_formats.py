@@ -30,7 +30,9 @@ _ISO_LENGTHS = (10, 16, 19)  # without a time, to the minute, to the second
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _APART = " '’\u00a0\u2009\u202f"  # what stands between thousands besides comma and point
 # no number of thousands begins with a zero: 0,126 has a comma before its fraction
-_POINT = re.compile(rf"[+-]?(?:[1-9]\d{{0,2}}(?:([,{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)?(?:(?<=\d)\.\d*|\.\d+)?", re.ASCII)
+_POINT = re.compile(
+    rf"[+-]?(?:[1-9]\d{{0,2}}(?:([,{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)?(?:(?<=\d)\.\d*|\.\d+)?", re.ASCII
+)
 _COMMA = re.compile(rf"[+-]?(?:[1-9]\d{{0,2}}(?:([.{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)(?:,\d+)?", re.ASCII)
 _EITHER = re.compile(r"[+-]?\d{1,3}(?:,\d{3}|\.\d{3})", re.ASCII)  # 1,234: a thousand and more, or a bit more than one
 _MONTHS = (
