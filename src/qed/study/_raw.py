@@ -92,14 +92,14 @@ class RawColumn:
         is_date = any(order in form for order in DATE_FORMS)
         if is_date != (self.kind == "moment") and self.kind != "word":
             return self
-        found = moments_of(self.words, form) if is_date else numbers_of(self.words, form)
-        seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words)) > 0
-        if is_date and np.isnan(found.values[seen]).any():
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
+        used = np.flatnonzero(counts).tolist()
+        words = [self.words[at] for at in used]
+        found = moments_of(words, form) if is_date else numbers_of(words, form)
+        if not used or len(found.strays) > (0 if is_date else STRAY * len(used)):
             return self
-        if np.isnan(found.values[seen]).mean() > STRAY:
-            return self
-        values = np.append(found.values, np.nan)[self.codes]
-        return replace(self, kind="moment" if is_date else "number", values=values, form=found.form, ambiguity="")
+        rows = int(sum(counts[used[at]] for at in found.strays))
+        return _of_reading("moment" if is_date else "number", self.name, self.codes, self.words, used, found, rows)
 
     def numbered(self) -> RawColumn:
         """Read words as numbers; those that are none count as gaps, and a note says how many."""
