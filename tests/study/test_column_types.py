@@ -80,6 +80,15 @@ def test_fractions_among_words_are_numbers_and_the_words_are_counted():
     assert (said.kind, said.missing) == ("number", 0.1)
 
 
+def test_long_numbers_that_floats_cannot_tell_apart_are_names():
+    cards = [str(10**18 + i) for i in range(N)]
+    assert describe(column("card", cards), {}, TARGET).kind == "identifier"
+    bank = describe(column("bank", [cards[i % 4] for i in range(N)]), {}, TARGET)
+    assert (bank.kind, bank.reason) == ("code", "numbers of many digits, 4 different")
+    moments = [str(10**18 + 10**12 * i) for i in range(N)][::-1]  # nanoseconds: far enough apart
+    assert describe(column("moment", moments), {}, TARGET).kind == "number"
+
+
 def test_numbers_are_no_dates_and_the_message_shows_what_is_none():
     with pytest.raises(InvalidParameter, match="'20240131' is no date"):
         describe(column("when", [20240131 + i for i in range(N)]), {"when": "date"}, TARGET)

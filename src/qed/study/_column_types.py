@@ -261,7 +261,8 @@ def _seen_words(counts: Array, words: list[str], present: int) -> tuple[str, str
         return "identifier", f"{distinct:,} different words, most of them rare"
     digits = all(word.isdigit() for word in words[:1000])
     if digits:
-        return "code", f"digits that begin with zeros, {distinct} different"
+        what = "digits that begin with zeros" if any(word[0] == "0" for word in words) else "numbers of many digits"
+        return "code", f"{what}, {distinct} different"
     return "category", f"{distinct} different word{'s' if distinct > 1 else ''}"
 
 

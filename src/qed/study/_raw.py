@@ -31,6 +31,7 @@ LONGEST_ENTRY = 131_072
 MAX_LISTED_VALUES = 1000
 # A column of numbers may hold so few other words, which then count as gaps.
 STRAY = 0.02
+LONG_NAME = 16  # digits of whole numbers that floats of 53 bits cannot all tell apart
 
 _CODE = re.compile(r"0\d+", re.ASCII)
 
@@ -272,9 +273,17 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
     if not any(_CODE.fullmatch(plain[at]) for at in set(first.tolist())):
         found = numbers_of([plain[at] for at in used])
         stray_rows = int(sum(counts[used[at]] for at in found.strays))
+        if _are_merged([plain[at] for at in used], found.values):
+            return RawColumn(name, "word", None, codes, plain)
         if stray_rows <= (STRAY * counts.sum() if len(used) - len(found.strays) > 20 else 0):
             return _of_reading("number", name, codes, plain, used, found, stray_rows)
     return RawColumn(name, "word", None, codes, plain)
+
+
+def _are_merged(words: list[str], values: Array) -> bool:
+    """Say whether names made of many digits, such as card numbers, would be fewer as numbers: their last digits are lost."""
+    long = [at for at, word in enumerate(words) if len(word) >= LONG_NAME and word.isdecimal()]
+    return len(np.unique(values[long])) < len(long)
 
 
 def _of_reading(
