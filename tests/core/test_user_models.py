@@ -11,13 +11,16 @@ import sklearn.utils.validation
 
 from qed.base import (
     BaseEstimator,
+    BiclusterMixin,
     ClassifierMixin,
+    MultiOutputMixin,
     RegressorMixin,
     TransformerMixin,
     clone,
     is_classifier,
     is_regressor,
 )
+from qed.core import InvalidParameter
 from qed.exceptions import ConvergenceWarning, NotFittedError
 from qed.linear_model import Ridge
 from qed.model_selection import GridSearchCV, cross_val_score
@@ -162,6 +165,30 @@ def test_draws_are_those_of_scikit_learn():
 
 def test_warnings_have_scikit_learns_names():
     assert issubclass(ConvergenceWarning, UserWarning)
+
+
+def test_biclusters_and_several_columns_of_targets():
+    class Blocks(BiclusterMixin, BaseEstimator):
+        def fit(self, X, y=None):
+            self.rows_ = np.array([[True, False, True], [False, True, False]])
+            self.columns_ = np.array([[True, False], [False, True]])
+            return self
+
+    table = np.arange(6).reshape(3, 2)
+    model = Blocks()
+    with pytest.raises(NotFittedError):
+        model.get_indices(0)
+    model.fit(table)
+    assert model.get_shape(0) == (2, 1)
+    assert model.get_submatrix(0, table).tolist() == [[0], [4]]
+    with pytest.raises(InvalidParameter, match="number of a bicluster"):
+        model.get_indices(2)
+
+    class Columns(MultiOutputMixin, RegressorMixin, BaseEstimator):
+        pass
+
+    assert Columns().__sklearn_tags__().target_tags.multi_output
+    assert not Blocks().__sklearn_tags__().target_tags.multi_output
 
 
 def test_what_is_not_there_says_so():

@@ -1,12 +1,14 @@
 """The page of a study: self-contained, figures first, strangers' words escaped, whatever the task."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from qed import study
 from qed.report import study_report
+from qed.report._study_classes import threshold_choice
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -65,6 +67,21 @@ def test_every_drawing_says_what_it_shows(page):
     for svg in re.findall(r"<svg[^>]*>", text):
         assert 'role="img"' in svg
         assert re.search(r'aria-label="[^"]{10,}"', svg)
+
+
+def test_the_threshold_of_the_costs_counts_as_it_is_and_not_as_it_is_shown():
+    x = np.linspace(-4, 4, 400)
+    found = study.fit(
+        {"x": x, "sold": np.where(x + RNG.normal(size=400) > 2, "yes", "no")}, "sold", budget=2, costs=(1, 20)
+    )
+    share = found.held_out.shares.copy()
+    share[:, 1] = np.linspace(0.9, 0.1, len(share))
+    share[0] = 1 - 0.0476, 0.04761  # above the threshold as it is shown, 0.0476, and below 1/21
+    odd = replace(found, held_out=replace(found.held_out, shares=share))
+    line = next(row for row in threshold_choice(odd, (1.0, 20.0)).table.rows if row[0] == "0.0476")
+    called, truth = share[:, 1] >= 1 / 21, found.held_out.actual.astype(bool)
+    assert line[3] == f"{np.sum(called & ~truth)}"
+    assert line[4] == f"{np.sum(~called & truth)}"
 
 
 def test_mistakes_have_row_numbers_and_few_classes_are_drawn():

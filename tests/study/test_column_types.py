@@ -69,6 +69,34 @@ def test_the_user_has_the_last_word():
         describe(COLUMNS["category"], {"colour": "date"}, TARGET)
 
 
+def test_fractions_among_words_are_numbers_and_the_words_are_counted():
+    measured = ["< 0.1" if i % 10 == 0 else f"{value:.4f}" for i, value in enumerate(RNG.normal(size=N))]
+    found = describe(column("lead", measured), {}, TARGET)
+    assert (found.kind, found.missing) == ("number", 0.1)
+    assert "20 entries are no numbers ('< 0.1') and counted as missing" in found.reason
+    tickets = ["A/5 21" if i % 10 == 0 else str(i * 7919) for i in range(N)]
+    assert describe(column("ticket", tickets), {}, TARGET).kind == "identifier"
+    said = describe(column("ticket", tickets), {"ticket": "number"}, TARGET)
+    assert (said.kind, said.missing) == ("number", 0.1)
+
+
+def test_long_numbers_that_floats_cannot_tell_apart_are_names():
+    cards = [str(10**18 + i) for i in range(N)]
+    assert describe(column("card", cards), {}, TARGET).kind == "identifier"
+    bank = describe(column("bank", [cards[i % 4] for i in range(N)]), {}, TARGET)
+    assert (bank.kind, bank.reason) == ("code", "numbers of many digits, 4 different")
+    moments = [str(10**18 + 10**12 * i) for i in range(N)][::-1]  # nanoseconds: far enough apart
+    assert describe(column("moment", moments), {}, TARGET).kind == "number"
+
+
+def test_numbers_are_no_dates_and_the_message_shows_what_is_none():
+    with pytest.raises(InvalidParameter, match="'20240131' is no date"):
+        describe(column("when", [20240131 + i for i in range(N)]), {"when": "date"}, TARGET)
+    mixed = [f"2024-01-{1 + i % 28:02d}" if i else "in spring" for i in range(N)]
+    with pytest.raises(InvalidParameter, match="'in spring' is no date"):
+        describe(column("when", mixed), {"when": "date"}, TARGET)
+
+
 def test_a_class_under_another_name_is_a_copy():
     target = column("y", [["won", "lost"][i % 2] for i in range(N)])
     assert describe(column("result", [["1-0", "0-1"][i % 2] for i in range(N)]), {}, target).kind == "copy"

@@ -175,6 +175,20 @@ def test_a_tuned_setting_that_gains_by_chance_does_not_win():
     assert Comparison([lucky], [], []).chosen() is lucky  # it is all there is
 
 
+def test_what_is_listed_holds_the_winner_and_the_best_of_every_family():
+    settings = [_entry("lasso", 1 + at / 100, at / 100, 0.1) for at in range(12)]
+    settings = [replace(one, title=f"lasso, strength {at}", is_by_chance=at < 3) for at, one in enumerate(settings)]
+    ridge, forest = _entry("ridge", 1.05, 0.05, 0.1), _entry("forest", 1.9, 0.9, 0.1, "trees")
+    found = Comparison([*settings, ridge, forest], [], [])
+    listed = found.listed(ridge, 4)
+    assert [one.title for one in listed] == ["lasso, strength 0", "lasso, strength 3", "ridge", "forest"]
+    assert forest not in found.latest[:8]  # a list of the first alone would hold nothing but settings of the lasso
+    early = replace(forest, n_folds=2)
+    assert Comparison([ridge, early], [], []).rows_judged(early) == 40
+    assert found.rows_judged(forest) == 100
+    assert [one.title for one in found.listed(settings[1], 3)] == ["lasso, strength 1", "ridge", "forest"]
+
+
 @pytest.mark.parametrize("count", [1, 3, 10, 40])
 def test_the_best_of_many_settings_seldom_gains_so_much_by_chance(count):
     gains = np.random.default_rng(0).normal(size=(20_000, count)).max(axis=1)  # of settings that are no better

@@ -7,8 +7,9 @@ import pytest
 from qed import study
 from qed.core import InvalidParameter
 from qed.study import _number_formats
+from qed.study._describe_table import read_as_said
 from qed.study._number_formats import moments_of, numbers_of
-from qed.study._raw import of_text
+from qed.study._raw import RawTable, of_text
 
 NUMBERS = [
     (["1,234.5", "12", "1,000,000"], [1234.5, 12, 1e6], "decimal point"),
@@ -19,6 +20,8 @@ NUMBERS = [
     (["5%", "3.5 %", "\u22121%"], [5, 3.5, -1], "%"),
     (["1 234", "1\u202f234", "1'234.5"], [1234, 1234, 1234.5], ""),
     (["1e3", "-.5"], [1000, -0.5], ""),
+    (["0,126", "-1,039", "2,500"], [0.126, -1.039, 2.5], "decimal comma"),  # no number of thousands begins with a zero
+    (["0.126", "1.039"], [0.126, 1.039], ""),
 ]
 
 
@@ -112,6 +115,22 @@ def test_the_user_says_how_a_column_is_written(dressed):
     assert found.model.verify(frame).holds
     with pytest.raises(InvalidParameter, match="cannot be read so"):
         study.fit(frame, "y", budget=5, types={"price": "day-first"})
+
+
+def test_what_is_ambiguous_is_read_as_the_other_columns_are():
+    told = of_text("told", ["1,5", "2,25", "3,125"] * 10)
+    open_ = of_text("open", ["1,234", "2,345", "3,456"] * 10)
+    found = read_as_said(RawTable((told, open_), 30, "t"), {}, ()).column("open")
+    assert (found.form, found.ambiguity, found.values[0]) == ("decimal comma", "", 1.234)
+    assert found.notes == ("a comma before fractions",)  # and no longer what was read at first
+    pointed = of_text("pointed", ["1.5", "2.25", "3.125"] * 10)
+    for others in ((pointed,), (told, pointed), ()):  # nobody tells, or they do not agree: the more usual reading
+        found = read_as_said(RawTable((*others, open_), 30, "t"), {}, ()).column("open")
+        assert found.values[0] == 1234
+        assert found.ambiguity
+    days = of_text("days", ["25/12/2024", "3/4/2024"] * 15)
+    found = read_as_said(RawTable((days, of_text("when", ["3/4/2024", "5/6/2024"] * 15)), 30, "t"), {}, ())
+    assert found.column("when").form == "day first"
 
 
 def test_money_and_three_digits_settle_the_ambiguity():

@@ -69,7 +69,7 @@ def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["feather", "arrow", "stream"])
 def test_arrow_files(tmp_path, plain, kind):
-    path, table = tmp_path / f"table.{'arrow' if kind == 'stream' else kind}", pa.Table.from_pandas(FRAME)
+    path, table = tmp_path / f"table.{'arrows' if kind == 'stream' else kind}", pa.Table.from_pandas(FRAME)
     if kind == "feather":
         feather.write_feather(table, str(path))
     else:
@@ -116,6 +116,13 @@ def test_standard_input(monkeypatch, plain):
     found = read_table("-")
     assert rows_of(found) == rows_of(read_table(plain))
     assert found.source == "standard input"
+    for lines in (False, True):
+        text = FRAME.to_json(orient="records", lines=lines).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert rows_of(read_table("-"))["b"] == ["x", "y", "x"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n3\n")))
+    with pytest.raises(InvalidData, match=r"^Line 3 of .standard input. has 1 of 2 entries"):  # and no temporary folder
+        read_table("-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(InvalidData, match="empty"):
         read_table("-")

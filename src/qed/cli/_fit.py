@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from qed.cli._screen import Screen
     from qed.study import Study
 
+LISTED = 8  # candidates that a terminal shows
+
 
 def arguments(made: argparse.ArgumentParser) -> None:
     """Declare the words of the command."""
@@ -143,13 +145,11 @@ def show(study: Study, screen: Screen) -> None:
     screen.heading("Compared by cross-validation, on rows each model had not seen")
     measure = "error" if target.task == "regression" else "log loss"
     screen.table(("", measure, "±", "rows", ""), _ranking(study, 16 if screen.width >= 100 else 10), right="123")
-    if len({entry.n_rows for entry in study.comparison.latest[:8]}) > 1:
+    listed = study.comparison.listed(study.winner, LISTED)
+    if len({study.comparison.rows_judged(entry) for entry in listed}) > 1:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
-    first = study.comparison.latest[:1]
-    if first and first[0].is_by_chance and first[0].title != fit_record.candidate:
-        screen.say(
-            "  the first was tuned on these rows, and gains no more than the best of many settings by chance", "dim"
-        )
+    if reason := why_not_first(study):
+        screen.say(f"  {reason}", "dim")
     screen.heading(f"Winner: {fit_record.candidate}")
     if study.winner.candidate is not None and study.winner.candidate.parts:
         screen.say(f"  {members_of(study.winner.candidate)}")
@@ -170,16 +170,28 @@ def show(study: Study, screen: Screen) -> None:
         screen.warn("Interrupted: this is the best model so far, and not the best that the time would have given.")
 
 
+def why_not_first(study: Study) -> str:
+    """Say why the winner is not the one with the least error, where it is not."""
+    first, winner = study.comparison.latest[:1], study.winner
+    if winner.candidate is None or winner.candidate.is_constant or not first or first[0].title == winner.title:
+        return ""
+    if first[0].is_by_chance:
+        return "the first was tuned on these rows, and gains no more than the best of many settings by chance"
+    if first[0].candidate is not None and first[0].candidate.parts:
+        return "the average gains less over the best single model than one standard error, so that the single one wins"
+    return "the winner is the simplest within one standard error of the best"
+
+
 def _ranking(study: Study, longest: int) -> list[tuple[str, str, str, str, str]]:
     """Return the best candidates and the constant, each with a bar that is as long as its error."""
     is_number = study.schema.target.task == "regression"
-    entries = [*study.comparison.latest[:8], *study.comparison.baselines]
+    entries = [*study.comparison.listed(study.winner, LISTED), *study.comparison.baselines]
     values = [math.sqrt(entry.loss) if is_number else entry.loss for entry in entries]
     rows = []
     for entry, value in zip(entries, values, strict=True):
         half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
         bar = "━" * max(1, round(longest * value / max(values))) if max(values) > 0 else ""
-        rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{entry.n_rows:,}", bar))
+        rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{study.comparison.rows_judged(entry):,}", bar))
     return rows
 
 

@@ -27,6 +27,7 @@ from qed.core import (
 )
 from qed.core._tables import is_sparse
 from qed.core._threads import one_blas_thread
+from qed.core._user_models import BiclusterMixin
 from qed.designs._range import fingerprint
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _TIMES = param(10, "How many starts of k-means.")
 _SEED = param(None, "Seed of the starts.")
 
 
-class BiclusterModel(Estimator, sparse=True):
+class BiclusterModel(BiclusterMixin, Estimator, sparse=True):
     """What both models share: indicators of rows and columns, and k-means of singular vectors."""
 
     mini_batch: bool
@@ -53,67 +54,6 @@ class BiclusterModel(Estimator, sparse=True):
     random_state: Any
     rows_: Array
     columns_: Array
-
-    @property
-    def biclusters_(self) -> tuple[Array, Array]:
-        """Indicators of rows and of columns."""
-        return self.rows_, self.columns_
-
-    def get_indices(self, i: int) -> tuple[Array, Array]:
-        """Return the rows and the columns of a bicluster.
-
-        Parameters
-        ----------
-        i : int
-            Its number.
-
-        Returns
-        -------
-        rows, columns : ndarray of int
-            Their numbers.
-        """
-        self._check_is_fitted()
-        if not isinstance(i, int | np.integer) or not -len(self.rows_) <= i < len(self.rows_):
-            raise InvalidParameter(f"i must be the number of a bicluster, below {len(self.rows_)}, got {i!r}.")
-        return np.flatnonzero(self.rows_[i]), np.flatnonzero(self.columns_[i])
-
-    def get_shape(self, i: int) -> tuple[int, int]:
-        """Return how many rows and columns a bicluster has.
-
-        Parameters
-        ----------
-        i : int
-            Its number.
-
-        Returns
-        -------
-        rows, columns : int
-            How many.
-        """
-        rows, columns = self.get_indices(i)
-        return len(rows), len(columns)
-
-    def get_submatrix(self, i: int, data: Any) -> Any:
-        """Return the part of a table that a bicluster covers.
-
-        Parameters
-        ----------
-        i : int
-            Its number.
-        data : array-like or sparse container of shape (n, p)
-            The table.
-
-        Returns
-        -------
-        ndarray or sparse container
-            The part.
-        """
-        rows, columns = self.get_indices(i)
-        table = data.tocsr() if is_sparse(data) else np.asarray(data)
-        wanted = (self.rows_.shape[1], self.columns_.shape[1])
-        if table.shape != wanted:
-            raise InvalidData(f"The data must have the shape {wanted} of the table of fit, got {table.shape}.")
-        return table[rows[:, None], columns]
 
     def _grouped(self, points: Array, k: int, rng: Generator) -> Array:
         kind: Any = MiniBatchKMeans if self.mini_batch else KMeans

@@ -122,11 +122,13 @@ _FOR_USERS = {
     **dict.fromkeys(
         (
             "BaseEstimator",
+            "BiclusterMixin",
             "ClassNamePrefixFeaturesOutMixin",
             "ClassifierMixin",
             "ClusterMixin",
             "DensityMixin",
             "MetaEstimatorMixin",
+            "MultiOutputMixin",
             "OneToOneFeatureMixin",
             "OutlierMixin",
             "RegressorMixin",

@@ -15,6 +15,7 @@ from qed.core import _sklearn
 from qed.core._errors import InvalidData, InvalidParameter
 from qed.core._estimator import Estimator
 from qed.core._roles import Classifier, Regressor, Transformer, _in_chosen_container, _input_names
+from qed.core._tables import is_sparse
 from qed.core._traits import Traits
 
 
@@ -39,6 +40,7 @@ class BaseEstimator:
     """
 
     _role: str | None = None
+    _takes_columns = False
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -110,7 +112,11 @@ class BaseEstimator:
         """Return what the mixins say, in the words of qed's models of models."""
         targets: Any = {"classifier": "label", "regressor": "number"}
         return Traits(
-            role=self._role, target=targets.get(self._role, ""), transforms=hasattr(self, "transform"), sparse=True
+            role=self._role,
+            target=targets.get(self._role, ""),
+            transforms=hasattr(self, "transform"),
+            sparse=True,
+            multi_output=self._takes_columns,
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -224,6 +230,80 @@ class OutlierMixin:
         """Fit, and return 1 for inliers and -1 for outliers."""
         model: Any = self
         return model.fit(X, **fit_params).predict(X)
+
+
+class BiclusterMixin:
+    """Gives a model of groups of rows and columns, ``rows_`` and ``columns_``, the parts that they cover."""
+
+    rows_: Any
+    columns_: Any
+
+    @property
+    def biclusters_(self) -> tuple[Any, Any]:
+        """Indicators of rows and of columns."""
+        return self.rows_, self.columns_
+
+    def get_indices(self, i: int) -> tuple[Any, Any]:
+        """Return the rows and the columns of a bicluster.
+
+        Parameters
+        ----------
+        i : int
+            Its number.
+
+        Returns
+        -------
+        rows, columns : ndarray of int
+            Their numbers.
+        """
+        check_is_fitted(self)
+        if not isinstance(i, int | np.integer) or not -len(self.rows_) <= i < len(self.rows_):
+            raise InvalidParameter(f"i must be the number of a bicluster, below {len(self.rows_)}, got {i!r}.")
+        return np.flatnonzero(self.rows_[i]), np.flatnonzero(self.columns_[i])
+
+    def get_shape(self, i: int) -> tuple[int, int]:
+        """Return how many rows and columns a bicluster has.
+
+        Parameters
+        ----------
+        i : int
+            Its number.
+
+        Returns
+        -------
+        rows, columns : int
+            How many.
+        """
+        rows, columns = self.get_indices(i)
+        return len(rows), len(columns)
+
+    def get_submatrix(self, i: int, data: Any) -> Any:
+        """Return the part of a table that a bicluster covers.
+
+        Parameters
+        ----------
+        i : int
+            Its number.
+        data : array-like or sparse container of shape (n, p)
+            The table.
+
+        Returns
+        -------
+        ndarray or sparse container
+            The part.
+        """
+        rows, columns = self.get_indices(i)
+        table = data.tocsr() if is_sparse(data) else np.asarray(data)
+        wanted = (self.rows_.shape[1], self.columns_.shape[1])
+        if table.shape != wanted:
+            raise InvalidData(f"The data must have the shape {wanted} of the table of fit, got {table.shape}.")
+        return table[rows[:, None], columns]
+
+
+class MultiOutputMixin:
+    """Marks an estimator whose target may have several columns."""
+
+    _takes_columns = True
 
 
 class DensityMixin:

@@ -199,7 +199,7 @@ def _score_figure(study: Study) -> Figure:
     families: set[str] = set()
     latest = study.comparison.latest
     # errors on other rows do not compare: those that fell behind early stand in the table further down
-    alike = [entry for entry in latest if entry.n_rows == latest[0].n_rows]
+    alike = [entry for entry in latest if (entry.n_rows, entry.n_folds) == (latest[0].n_rows, latest[0].n_folds)]
     for entry in [*alike, *study.comparison.baselines]:
         family = entry.candidate.family if entry.candidate else entry.title
         if family in families or (entry.candidate is not None and len(rows) >= MOST_FAMILIES):

@@ -29,7 +29,8 @@ def threshold_choice(study: Study, costs: tuple[float, float] | None) -> Section
     truth, share = held.actual.astype(bool), held.shares[:, 1]
     best = _cheapest(truth, share, alarm, missed)
     fair = alarm / (alarm + missed)  # for probabilities that are honest, the threshold of least expected cost
-    marks = sorted({0.1, 0.2, 0.3, 0.5, 0.7, round(best, 4), round(fair, 4)})
+    # rounded, a threshold may part other rows: what looks alike stands once, and counts as it is
+    marks = sorted({said(mark): mark for mark in (0.1, 0.2, 0.3, 0.5, 0.7, best, fair)}.values())
     rows = tuple(_line(truth, share, mark, alarm, missed) for mark in marks)
     positive = str(target.labels[1])
     first = (

@@ -23,7 +23,7 @@ def tried(study: Study) -> Section:
     is_number = study.schema.target.task == "regression"
     rows = []
     latest = study.comparison.latest
-    for entry in [*latest[:MOST_LISTED], *study.comparison.baselines]:
+    for entry in [*study.comparison.listed(study.winner, MOST_LISTED), *study.comparison.baselines]:
         value = math.sqrt(entry.loss) if is_number else entry.loss
         half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
         time = f"{1e3 * entry.seconds:,.0f} ms" if entry.candidate else ""
@@ -46,7 +46,7 @@ def tried(study: Study) -> Section:
     words = [rule, others]
     if len(latest) > MOST_LISTED:
         words.append(
-            f"Of {len(latest)} candidates the first {MOST_LISTED} are listed; the others were behind, or given up early."
+            f"Of {len(latest)} candidates {MOST_LISTED} are listed: the best of every kind, then the best of the others."
         )
     average = next((one.candidate for one in latest if one.candidate is not None and one.candidate.parts), None)
     if average is not None:

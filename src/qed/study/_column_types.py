@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidParameter
-from qed.study._number_formats import SIGNS, numbers_of
+from qed.study._number_formats import SIGNS, moments_of, numbers_of
 from qed.study._raw import MAX_LISTED_VALUES, RawColumn, text_of
 from qed.study._schema import ColumnSchema, words_array
 
@@ -71,10 +71,12 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn | Non
     target : RawColumn or None
         What is to be predicted, to recognise a copy of it; None where nothing is.
     """
-    n = max(1, len(column))
-    missing = float(np.count_nonzero(column.gaps)) / n
     distinct, words, counts = column.tally()
     kind, reason = _said(column, said) or _seen(column, counts, words, distinct, target)
+    if kind == "number" and column.kind == "word":
+        column = column.numbered()
+        distinct, words, counts = column.tally()
+    missing = float(np.count_nonzero(column.gaps)) / max(1, len(column))
     if column.form and kind in ("category", "code", "text", "identifier"):
         column = column.worded()  # what is no number is kept as it is written
         distinct, words, counts = column.tally()
@@ -96,8 +98,7 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn | Non
             "dropped",
             f"{_short(str(low))} to {_short(str(high))}: squares of these leave the range of numbers",
         )
-    form = numbers_of(column.words).form if kind == "number" and column.values is None else column.form
-    unit = unit_of(column.name) or (sign_of(form) if kind == "number" else "")
+    unit = unit_of(column.name) or (sign_of(column.form) if kind == "number" else "")
     repeats = _comes_back(column, kind, distinct, len(kept))
     return ColumnSchema(
         column.name,
@@ -108,7 +109,7 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn | Non
         missing,
         distinct,
         shown,
-        form,
+        column.form,
         low,
         high,
         repeats,
@@ -133,11 +134,9 @@ def _comes_back(column: RawColumn, kind: str, distinct: int, levels: int) -> boo
 
 
 def _range(column: RawColumn) -> tuple[float, float]:
-    """Return the least and the greatest entry of a column that was read, or is about to be read, as numbers or days."""
+    """Return the least and the greatest entry of a column that was read as numbers or days."""
     values = column.values
-    if values is None:
-        values = numbers_of(column.words).values
-    if np.isnan(values).all():
+    if values is None or np.isnan(values).all():
         return math.nan, math.nan
     return float(np.nanmin(values)), float(np.nanmax(values))
 
@@ -183,14 +182,21 @@ def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:
         raise InvalidParameter(f"--types {column.name}={word}: {column.notes[0]}, which cannot be used.")
     if word == "number" and column.kind == "word" and len(numbers_of(column.words).strays) == len(column.words):
         raise InvalidParameter(f"--types {column.name}=number: none of its entries is a number.")
-    if word == "date" and column.kind == "word":
+    if word == "date" and column.kind != "moment":
         raise InvalidParameter(
-            f"--types {column.name}=date: {column.words[0][:40]!r} is no date that is understood. Write dates as 2024-12-31."
+            f"--types {column.name}=date: {_no_date(column)!r} is no date that is understood. Write dates as 2024-12-31."
         )
     distinct = column.tally()[0]
     if word == "yes/no" and distinct > 2:
         raise InvalidParameter(f"--types {column.name}=yes/no: it has {distinct} different entries.")
     return word, "you said so"
+
+
+def _no_date(column: RawColumn) -> str:
+    """Return an entry that is not read as a date."""
+    words = column.as_words()[1]
+    strays = moments_of(words).strays
+    return words[strays[0] if strays else 0][:40] if words else ""
 
 
 def _written_as(column: RawColumn, word: str) -> tuple[str, str]:
@@ -221,7 +227,10 @@ def _seen(  # noqa: PLR0911  one line per kind
         return "date", "dates"
     if column.kind == "number":
         return _seen_number(column, present, distinct)
-    return _seen_words(counts, words, present)
+    kind, reason = _seen_words(counts, words, present)
+    if kind == "identifier" and column.is_mostly_fractions:
+        return "number", "numbers, among words"
+    return kind, reason
 
 
 def _seen_number(column: RawColumn, present: int, distinct: int) -> tuple[str, str]:
@@ -252,7 +261,8 @@ def _seen_words(counts: Array, words: list[str], present: int) -> tuple[str, str
         return "identifier", f"{distinct:,} different words, most of them rare"
     digits = all(word.isdigit() for word in words[:1000])
     if digits:
-        return "code", f"digits that begin with zeros, {distinct} different"
+        what = "digits that begin with zeros" if any(word[0] == "0" for word in words) else "numbers of many digits"
+        return "code", f"{what}, {distinct} different"
     return "category", f"{distinct} different word{'s' if distinct > 1 else ''}"
 
 

@@ -19,12 +19,36 @@ if TYPE_CHECKING:
     from qed.study._clock import Clock
     from qed.study._raw import RawColumn, RawTable
 
+OTHER_FORM = {"month first": "day first", "decimal point": "decimal comma"}  # of what is read in the more usual way
+
 
 def read_as_said(raw: RawTable, types: Mapping[str, str], drop: Sequence[str]) -> RawTable:
-    """Read columns in the format that the user says; refuse names that the table has not."""
+    """Read columns in the format that the user says, or the others have; refuse names that the table has not."""
     for name in (*types, *drop):
         raw.column(name, error=InvalidParameter)
-    return replace(raw, columns=tuple(one.read_as(said_form(one.name, types)) for one in raw.columns))
+    said = tuple(one.read_as(said_form(one.name, types)) for one in raw.columns)
+    return replace(raw, columns=_as_the_others(said))
+
+
+def _as_the_others(columns: Sequence[RawColumn]) -> tuple[RawColumn, ...]:
+    """Read what may be read in two ways as the other columns of the table are written, where those agree."""
+    told = {part for one in columns if not one.ambiguity for part in one.form.split("; ")}
+    if any(_has_points(one) for one in columns):
+        told.add("decimal point")
+    out = []
+    for one in columns:
+        usual = one.form.split("; ")[-1]
+        other = OTHER_FORM.get(usual, "")
+        out.append(one.read_as(other) if one.ambiguity and other in told and usual not in told else one)
+    return tuple(out)
+
+
+def _has_points(column: RawColumn) -> bool:
+    """Whether a column holds fractions written in the usual way."""
+    if column.kind != "number" or column.form or column.values is None:
+        return False
+    known = column.values[~column.gaps]
+    return bool((known != np.floor(known)).any())
 
 
 def describe_column(
@@ -43,16 +67,16 @@ def require_used(columns: Sequence[ColumnSchema], *, purpose: str) -> None:
     why = "; ".join(f"{one.name[:40]!r} is left out ({one.kind}: {one.reason[:100]})" for one in columns[:4])
     more = f"; and {len(columns) - 4} more" if len(columns) > 4 else ""
     raise InvalidData(
-        f"No column is left {purpose}: {why}{more}. Say what a column is with --types {columns[0].name[:40]}=number."
+        f"No column is left {purpose}: {why}{more}. Say what a column is, such as --types {columns[0].name[:40]}=category:"
+        " number, code, category, yes/no, date or text."
     )
 
 
 def ambiguities(raw: RawTable, drop: Sequence[str]) -> list[str]:
     """Say what was read in one of two ways, and how to have it the other way."""
-    other = {"month first": "day-first", "decimal point": "decimal-comma"}
     return [
         f"Column {one.name!r}: {one.ambiguity}. If that is wrong, say --types"
-        f" {shlex.quote(one.name + '=' + other[one.form.split('; ')[-1]])}."
+        f" {shlex.quote(one.name + '=' + OTHER_FORM[one.form.split('; ')[-1]].replace(' ', '-'))}."
         for one in raw.columns
         if one.ambiguity and one.name not in drop
     ]

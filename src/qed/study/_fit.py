@@ -91,8 +91,9 @@ class Study:
     def _repr_html_(self) -> str:
         from qed.study._model import as_table, html_table  # noqa: PLC0415  (notebooks only)
 
-        first = [*self.comparison.latest[:LISTED], *self.comparison.baselines]
-        rows = [(one.title, f"{one.loss:.4g}", f"± {1.96 * one.error:.2g}", f"{one.n_rows:,}") for one in first]
+        first = [*self.comparison.listed(self.winner, LISTED), *self.comparison.baselines]
+        judged = self.comparison.rows_judged
+        rows = [(one.title, f"{one.loss:.4g}", f"± {1.96 * one.error:.2g}", f"{judged(one):,}") for one in first]
         loss = "squared error" if self.schema.target.task == "regression" else "log loss"
         board = html_table(rows, ("tried, best first", loss, "95 %", "rows"))
         return as_table(self.schema, self.held_out.scores) + board
@@ -181,7 +182,7 @@ def _studied(
     with Progress("reading") as progress:
         raw = read_table(table, clock=clock)
         digest = raw.digest or digest_of(table)
-        progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
+        progress.step(message=raw.size)
     schema, rows, y = understood(raw, target, task, types, drop, seed, digest, command, clock)
     schema = with_costs(schema, costs)
     X = encode(rows, schema.columns)

@@ -58,6 +58,11 @@ class Entry:
     is_by_chance: bool = False
 
     @property
+    def family(self) -> str:
+        """The kind of model, whatever its settings."""
+        return self.candidate.family if self.candidate else self.title
+
+    @property
     def is_no_better_than_a_constant(self) -> bool:
         """Whether its gain over a constant is less than what chance gives and takes."""
         return self.gain <= CHANCE * self.gain_error
@@ -86,6 +91,25 @@ class Comparison:
         if not found:
             raise InvalidData("No candidate could be fitted: see the notes.")
         return next((one for one in found if not one.is_by_chance), found[0])
+
+    def listed(self, winner: Entry, most: int) -> list[Entry]:
+        """Return so many of the latest entries, best first: the winner, the best of every family, then the best of the others.
+
+        A setting that leads its family by chance alone does not stand for it.
+        """
+        found = self.latest
+        kin: dict[str, Entry] = {}
+        for entry in sorted(found, key=lambda one: one.is_by_chance):
+            kin.setdefault(entry.family, entry)
+        best = [one for one in found if one in kin.values() and one.family != winner.family]
+        rest = [one for one in found if one not in best and one.title != winner.title]
+        kept = {one.title for one in [winner, *best, *rest][:most]}
+        return [one for one in found if one.title in kept]
+
+    def rows_judged(self, entry: Entry) -> int:
+        """Return how many rows an entry was judged on: fewer of one that was given up before the last fold."""
+        folds = max((one.n_folds for one in self.entries if one.n_rows == entry.n_rows), default=0)
+        return round(entry.n_rows * entry.n_folds / folds) if entry.candidate and folds else entry.n_rows
 
     def chosen(self, prefer: str = "") -> Entry:
         """Return the winner: what was chosen after a look at the same rows has to gain more than chance gives.

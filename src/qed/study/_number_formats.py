@@ -29,8 +29,11 @@ _ISO = np.frombuffer(b"0000-00-00 00:00:00", np.uint8).astype(np.uint32)  # 0 st
 _ISO_LENGTHS = (10, 16, 19)  # without a time, to the minute, to the second
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _APART = " '’\u00a0\u2009\u202f"  # what stands between thousands besides comma and point
-_POINT = re.compile(rf"[+-]?(?:\d{{1,3}}(?:([,{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)?(?:(?<=\d)\.\d*|\.\d+)?", re.ASCII)
-_COMMA = re.compile(rf"[+-]?(?:\d{{1,3}}(?:([.{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)(?:,\d+)?", re.ASCII)
+# no number of thousands begins with a zero: 0,126 has a comma before its fraction
+_POINT = re.compile(
+    rf"[+-]?(?:[1-9]\d{{0,2}}(?:([,{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)?(?:(?<=\d)\.\d*|\.\d+)?", re.ASCII
+)
+_COMMA = re.compile(rf"[+-]?(?:[1-9]\d{{0,2}}(?:([.{_APART}])\d{{3}}(?:\1\d{{3}})*)?|\d+)(?:,\d+)?", re.ASCII)
 _EITHER = re.compile(r"[+-]?\d{1,3}(?:,\d{3}|\.\d{3})", re.ASCII)  # 1,234: a thousand and more, or a bit more than one
 _MONTHS = (
     "january", "february", "march", "april", "may", "june",

@@ -31,6 +31,7 @@ LONGEST_ENTRY = 131_072
 MAX_LISTED_VALUES = 1000
 # A column of numbers may hold so few other words, which then count as gaps.
 STRAY = 0.02
+LONG_NAME = 16  # digits of whole numbers that floats of 53 bits cannot all tell apart
 
 _CODE = re.compile(r"0\d+", re.ASCII)
 
@@ -92,14 +93,36 @@ class RawColumn:
         is_date = any(order in form for order in DATE_FORMS)
         if is_date != (self.kind == "moment") and self.kind != "word":
             return self
-        found = moments_of(self.words, form) if is_date else numbers_of(self.words, form)
-        seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words)) > 0
-        if is_date and np.isnan(found.values[seen]).any():
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
+        used = np.flatnonzero(counts).tolist()
+        words = [self.words[at] for at in used]
+        found = moments_of(words, form) if is_date else numbers_of(words, form)
+        if not used or len(found.strays) > (0 if is_date else STRAY * len(used)):
             return self
-        if np.isnan(found.values[seen]).mean() > STRAY:
+        rows = int(sum(counts[used[at]] for at in found.strays))
+        return _of_reading("moment" if is_date else "number", self.name, self.codes, self.words, used, found, rows)
+
+    def numbered(self) -> RawColumn:
+        """Read words as numbers; those that are none count as gaps, and a note says how many."""
+        if self.kind != "word" or self.codes is None:
             return self
-        values = np.append(found.values, np.nan)[self.codes]
-        return replace(self, kind="moment" if is_date else "number", values=values, form=found.form, ambiguity="")
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
+        used = np.flatnonzero(counts).tolist()
+        found = numbers_of([self.words[at] for at in used])
+        rows = int(sum(counts[used[at]] for at in found.strays))
+        return _of_reading("number", self.name, self.codes, self.words, used, found, rows)
+
+    @property
+    def is_mostly_fractions(self) -> bool:
+        """Whether most entries of a column of words are numbers, whole ones and others, written without zeros in front."""
+        if self.kind != "word" or self.codes is None:
+            return False
+        some = self.codes[self.codes >= 0][:LOOKED_AT]
+        words = [self.words[at] for at in np.unique(some).tolist()]
+        values = numbers_of(words).values
+        known = values[np.isfinite(values)]
+        is_whole = not len(known) or bool((known == np.floor(known)).all())
+        return not is_whole and 2 * len(known) > len(words) and not any(_CODE.fullmatch(word) for word in words)
 
     def worded(self) -> RawColumn:
         """See numbers and moments whose words were kept as those words again."""
@@ -152,6 +175,12 @@ class RawTable:
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return [column.name for column in self.columns]
+
+    @property
+    def size(self) -> str:
+        """Its rows and columns, as a person reads them."""
+        p = len(self.columns)
+        return f"{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}, {p:,} column{'s' if p != 1 else ''}"
 
     @cached_property
     def _by_name(self) -> dict[str, RawColumn]:
@@ -244,9 +273,17 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
     if not any(_CODE.fullmatch(plain[at]) for at in set(first.tolist())):
         found = numbers_of([plain[at] for at in used])
         stray_rows = int(sum(counts[used[at]] for at in found.strays))
+        if _are_merged([plain[at] for at in used], found.values):
+            return RawColumn(name, "word", None, codes, plain)
         if stray_rows <= (STRAY * counts.sum() if len(used) - len(found.strays) > 20 else 0):
             return _of_reading("number", name, codes, plain, used, found, stray_rows)
     return RawColumn(name, "word", None, codes, plain)
+
+
+def _are_merged(words: list[str], values: Array) -> bool:
+    """Say whether names made of many digits, such as card numbers, would be fewer as numbers: their last digits are lost."""
+    long = [at for at, word in enumerate(words) if len(word) >= LONG_NAME and word.isdecimal()]
+    return len(np.unique(values[long])) < len(long)
 
 
 def _of_reading(

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 # is done once a block costs little. Twice as many or half as many take the same time.
 BLOCK_ROWS = 32_768
 _PACKERS = ("gzip", "zstd", "bz2", "xz")
-_TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat", ""})
+_TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat"})
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})
-_ARROW = frozenset({".feather", ".arrow", ".ipc"})
+_JSON_HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(\{\s*[\"}]|\[\s*[\[{\]]|\{\s*$|\[\s*$)")
+_ARROW = frozenset({".feather", ".arrow", ".arrows", ".ipc"})
 _PACKED = frozenset({".zip", ".7z", ".rar", ".tar", ".tgz"})
 
 
@@ -142,7 +143,7 @@ def _read_named(name: str, table: str | None, query: str | None, encoding: str |
         from qed.study._packed import standard_input  # noqa: PLC0415
 
         with standard_input(limits) as path:
-            return replace(_read_file(path, table, query, encoding, limits), source="standard input")
+            return _read_inside(path, "standard input", table, query, encoding, limits)
     return _read_file(_file(name), table, query, encoding, limits)
 
 
@@ -156,7 +157,7 @@ def _read_file(path: Path, table: str | None, query: str | None, encoding: str |
         with unpacked(path, kind, limits) as plain:
             if _kind(plain) in _PACKERS:
                 raise InvalidData(f"{name!r} is compressed twice. Unpack it first.")
-            return replace(_read_file(plain, table, query, encoding, limits), source=name)
+            return _read_inside(plain, name, table, query, encoding, limits)
     if kind in ("parquet", "arrow"):
         from qed.study._arrow_files import read_columns  # noqa: PLC0415
 
@@ -184,6 +185,16 @@ def _read_file(path: Path, table: str | None, query: str | None, encoding: str |
             _duckdb.read_database(path, table, query, limits) if kind == "duckdb" else _duckdb.read_json(path, limits)
         )
     return found
+
+
+def _read_inside(
+    path: Path, name: str, table: str | None, query: str | None, encoding: str | None, limits: ReadLimits
+) -> RawTable:
+    """Read a temporary file; the table, and what is wrong with it, have the name that the user knows."""
+    try:
+        return replace(_read_file(path, table, query, encoding, limits), source=name)
+    except InvalidData as error:
+        raise InvalidData(str(error).replace(repr(str(path)), repr(name))) from error
 
 
 def is_address(name: str) -> bool:
@@ -252,7 +263,7 @@ def _kind(path: Path) -> str:  # noqa: PLR0911  one line per kind
         raise InvalidData(f"{str(path)!r} is an archive. {advice}")
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
         raise InvalidData(f"{str(path)!r} is called a database and is none: its first bytes are others.")
-    if ending in _JSON or (ending not in _TEXT and head.lstrip()[:1] in (b"{", b"[")):
+    if ending in _JSON or (ending not in _TEXT and _JSON_HEAD.match(head)):
         return "json"
     return "csv"
 

@@ -105,9 +105,10 @@ class Stage:
                     self.constants.append(constant_losses(self.y[train], self.y[test], self.target))
                     for group in self._groups():
                         if not self._fold(group, train, test, progress):
+                            n, of_all = len(self.y), f"{self.n_all:,} rows"
+                            rows = f"all {of_all}" if n == self.n_all else f"{n:,} of {of_all}"
                             self.into.notes.append(
-                                f"The time was over before every candidate had met every fold of {len(self.y):,} of"
-                                f" {self.n_all:,} rows."
+                                f"The time was over before every candidate had met every fold of {rows}."
                             )
                             return False
                     self._give_up(at + 1)

@@ -136,7 +136,7 @@ def _shift(column: ColumnSchema, tally: ColumnTally) -> list[str]:
     if share <= 0.5 + SHIFT + 2 / math.sqrt(tally.present):  # four standard errors of a share
         return []
     side = "below" if tally.below > tally.above else "above"
-    middle = text_of(column.middle, _kind(column))
+    middle = f"{column.middle:.6g}" if _kind(column) == "number" else text_of(column.middle, _kind(column))
     return [
         f"Column {column.name!r} has shifted: {100 * share:.0f} % of its entries lie {side} {middle}, the median of the fit."
     ]

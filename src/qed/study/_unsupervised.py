@@ -107,7 +107,7 @@ def table_rows(
     with Progress("reading") as progress:
         raw = read_table(table, clock=clock)
         digest = raw.digest or digest_of(table)
-        progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
+        progress.step(message=raw.size)
     if raw.n_rows < FEWEST_ROWS:
         raise InvalidData(f"The table has {raw.n_rows} rows, and at least {FEWEST_ROWS} are needed. Add rows.")
     types = types or {}
