@@ -382,5 +382,5 @@ def test_a_rare_class_is_ranked_and_said():
 
 def test_many_rows_are_predicted_block_by_block(weighed, monkeypatch):
     whole = weighed.model.predict(penguins())
-    monkeypatch.setattr(_model, "BLOCK", 50)
+    monkeypatch.setattr(_model, "BLOCK_ROWS", 50)
     np.testing.assert_allclose(weighed.model.predict(penguins()), whole, rtol=1e-12)

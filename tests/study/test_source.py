@@ -232,7 +232,7 @@ def test_blocks_give_what_the_whole_table_gives(tmp_path, form, monkeypatch):
     whole = model.predict(path)
     told, strange = model.notices, model.strange
     monkeypatch.setattr("qed.study._arrow_files.BATCH", 64)
-    monkeypatch.setattr("qed.study._source.BLOCK", 64)
+    monkeypatch.setattr("qed.study._source.BLOCK_ROWS", 64)
     blocks = TableBlocks(str(path), ["word", "big"])
     np.testing.assert_allclose(model.answers(blocks), whole, rtol=1e-12)
     assert model.notices == told

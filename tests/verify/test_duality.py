@@ -130,7 +130,7 @@ def test_rows_may_come_in_any_order_and_container(template, kind):
 @models
 def test_large_tables_are_judged_alike(template, kind, monkeypatch):
     monkeypatch.setattr("qed.verify._rows.LARGE", 0)
-    monkeypatch.setattr("qed.verify._rows.BLOCK", 16)
+    monkeypatch.setattr("qed.verify._rows.BLOCK_ROWS", 16)
     model = within(fitted_model(template, kind, s), kind, s)
     verdict = verified(model, X, targets[kind], s)
     assert verdict.rounding < 1e-9 * model.certificate_.null_objective

@@ -48,7 +48,7 @@ def test_it_refuses_changed_coefficients(model):
 
 def test_large_tables_are_judged_alike(model, monkeypatch):
     monkeypatch.setattr("qed.verify._rows.LARGE", 0)
-    monkeypatch.setattr("qed.verify._rows.BLOCK", 32)
+    monkeypatch.setattr("qed.verify._rows.BLOCK_ROWS", 32)
     verdict = qed.verify(model, X, y, s)
     assert verdict.rounding < 1e-18 * model.certificate_.null_objective
     model.coef_[1] += 1e-6

@@ -39,7 +39,6 @@ MOST_COLUMNS_ALONE = (
 BELIEVED = (
     1e-4  # of both objectives: how much stated rounding is taken; of 10,000 honest fits one stated a seventh of it
 )
-TIMES_LESS_EXACT = 2.0**20  # how far sums of a fit in double precision, bounded term by term, may be beyond those here
 HALVINGS = 48  # of the range of targets: what is left moves no objective by a millionth
 
 
@@ -195,11 +194,11 @@ def _check(model: Estimator, certificate: DualityGapCertificate, rows: Rows) -> 
     rms = np.sqrt(spread / seen.weight)
     _require_radius(model, certificate, rms, w)
     judge = _Judge(table, objective, at, rms, certificate.radius)
-    distance, rounding = _least_distance(judge, certificate, noise)
+    distance, rounding = _least_distance(judge, certificate.dual, certificate.gap, noise)
     if objective.slack is not None:
         distance += _left_of_limit(model, objective, w)
     _require_close(model, certificate, distance, rounding)
-    _require_reached(model, certificate, float(at.objective), rounding)
+    _require_reached(model, certificate, judge, noise)
     return Verdict(certificate.statement, float(at.objective), distance, rounding, certificate.gap)
 
 
@@ -228,19 +227,19 @@ def _left_of_limit(model: Any, objective: Objective, w: Array) -> float:
 _CHANGED = "the coefficients, parameters or certificate were changed after the fit. Fit again, or load the model from its file."
 
 
-def _least_distance(judge: _Judge, certificate: DualityGapCertificate, noise: float) -> tuple[float, float]:
-    """Look for a dual point that confirms the claim; return the least distance found."""
-    claimed = certificate.gap + 4 * noise  # whoever finds an objective lower by more has refuted it
+def _least_distance(judge: _Judge, dual: Array | None, gap: float, noise: float) -> tuple[float, float]:
+    """Look for a dual point that confirms a gap; return the least distance found."""
+    claimed = gap + 4 * noise  # whoever finds an objective lower by more has refuted it
     best = (np.inf, 0.0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if not judge.objective.penalty.is_bounding:
             best = judge.by_curvature()
-        if best[0] <= certificate.gap + best[1]:
+        if best[0] <= gap + best[1]:
             return best
-        for u in dual_points(judge.table, judge.objective, judge.at, certificate.dual, claimed):
+        for u in dual_points(judge.table, judge.objective, judge.at, dual, claimed):
             found = judge.distance(u)
             best = min(best, found, key=sum)
-            if best[0] <= certificate.gap + best[1]:
+            if best[0] <= gap + best[1]:
                 break
     return best
 
@@ -359,14 +358,17 @@ def _require_close(model: Any, certificate: DualityGapCertificate, distance: flo
         )
 
 
-def _require_reached(model: Any, certificate: DualityGapCertificate, objective: float, rounding: float) -> None:
-    """Refuse a tolerance that is reached by a rounding alone: it is compared with the gap less its rounding."""
-    most = max(BELIEVED * (abs(objective) + certificate.null_objective), TIMES_LESS_EXACT * rounding)
-    gap, near = certificate.gap, certificate.tol * certificate.null_objective
-    if certificate.reached and not gap - min(certificate.rounding, most) <= near:
+def _require_reached(model: Any, certificate: DualityGapCertificate, judge: _Judge, noise: float) -> None:
+    """Refuse a tolerance that is reached by the stated rounding, which is taken off the gap, and by nothing that is shown here."""
+    most = BELIEVED * (abs(float(judge.at.objective)) + certificate.null_objective)
+    near = certificate.tol * certificate.null_objective
+    if not certificate.reached or certificate.gap - min(certificate.rounding, most) <= near:
+        return
+    distance, rounding = _least_distance(judge, certificate.dual, near, noise)
+    if not distance <= near + rounding + 4 * noise:
         raise CertificateError(
-            f"The certificate of this {type(model).__name__} reaches its tolerance by a rounding of {certificate.rounding:.3g}, and"
-            f" {most:.3g} is the most that sums of these rows can have: {_CHANGED}"
+            f"The certificate of this {type(model).__name__} reaches its tolerance by a rounding of {certificate.rounding:.3g}"
+            f" alone, and the objective could only be shown to be at most {distance:.3g} above the optimum: {_CHANGED}"
         )
 
 

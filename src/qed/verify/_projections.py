@@ -84,7 +84,7 @@ def check_kernel_pca(model: Any, certificate: SubspaceCertificate, X: Any, y: An
 def _distance_from_best(model: Any, centred: Array, claimed: float, rounding_error: float) -> float:
     """Find all eigenvalues: none may be negative, and the largest may exceed those of the model by what is claimed."""
     every, values = np.linalg.eigvalsh(centred), np.asarray(model.eigenvalues_)
-    if every[0] < -(2e-7 * max(float(np.trace(centred)), 0.0) + rounding_error):
+    if not every[0] >= -(2e-7 * max(float(np.trace(centred)), 0.0) + rounding_error):
         refuse(model, f"its kernel has an eigenvalue of {every[0]:.3g}: there is no feature space")
     distance = max(float(np.sum(every[::-1][: len(values)]) - np.sum(values)), 0.0)
     if not distance <= claimed + rounding_error:
