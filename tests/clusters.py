@@ -9,9 +9,7 @@ import dask
 import distributed
 
 _running: list[tuple[distributed.Client, distributed.LocalCluster]] = []
-COMES_BACK_SECONDS = (
-    60  # a worker that a test has killed; on a machine that stops its processes it may never start again
-)
+COMES_BACK_SECONDS = 60  # a worker that a test has killed may take long to start
 
 
 def two_workers() -> distributed.Client:
@@ -37,7 +35,7 @@ def two_workers() -> distributed.Client:
 def new_cluster(n_workers: int = 2) -> distributed.LocalCluster:
     """Start worker processes with a thread each, and nothing else.
 
-    Silence is no fault here: a machine that stops all processes for minutes must not make the scheduler give workers up.
+    Silence is no fault here: tests kill workers themselves, and the scheduler must not give slow ones up.
     """
     with dask.config.set({"distributed.scheduler.worker-ttl": None}):
         return distributed.LocalCluster(

@@ -58,3 +58,15 @@ def test_messages_that_settle_in_the_last_round_are_told_as_not_settled():
     last = ended_early(AffinityPropagation(max_iter=model.n_iter_, random_state=0))
     assert last.certificate_.outcome == "max_iter"
     assert qed.verify(last, X).holds
+
+
+@pytest.mark.parametrize(("outcome", "rounds"), [("nonsense", None), ("solved", 1)])
+def test_an_end_that_no_fit_has_is_rejected(outcome, rounds):
+    X = np.random.default_rng(1).normal(size=(40, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AffinityPropagation(max_iter=30).fit(X)
+    model.certificate_ = replace(model.certificate_, outcome=outcome)
+    model.n_iter_ = model.n_iter_ if rounds is None else rounds
+    with pytest.raises(qed.CertificateError, match="rounds"):
+        qed.verify(model, X)

@@ -53,7 +53,7 @@ def test_only_the_first_format_may_lack_the_decomposition(model):
             qed.verify(one, rows)
     model.certificate_ = replace(stated, decomposition=UNSTATED)
     assert form(dumps(model)) == 1
-    for one in (model, loads(dumps(model))):  # what such a file says is true, and less than a fit says now
+    for one in (model, loads(dumps(model))):  # format 1 cannot hold the decomposition: fit again
         with pytest.raises(qed.CertificateError, match="format 1"):
             qed.verify(one, rows)
     with pytest.raises(qed.ModelFileError, match="lacks the field 'decomposition'"):

@@ -43,7 +43,7 @@ def test_study_models_are_still_verified_and_saved_again(path: Path, tmp_path: P
         model.schema.target.task == "regression"
     ):  # without the range of the targets, to which predictions are limited since
         assert math.isnan(model.schema.target.low)
-        with pytest.raises(qed.CertificateError, match="another low .* written by an earlier version"):
+        with pytest.raises(qed.CertificateError, match=r"another low .* written by an earlier version"):
             model.verify(table)
     else:
         assert model.verify(table).holds

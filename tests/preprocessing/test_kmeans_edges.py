@@ -45,3 +45,14 @@ def test_light_rows_beside_heavy_ones():
     s = np.repeat([1e12, 1e-4], 20)
     edges = KBinsDiscretizer(2, strategy="kmeans", encode="ordinal").fit(X, sample_weight=s).bin_edges_[0]
     np.testing.assert_allclose(edges, [0, (0.5 + 50.5) / 2, 51], rtol=1e-14)
+
+
+@pytest.mark.parametrize("edge", range(5))
+def test_every_edge_is_held_also_the_outer_ones(edge):
+    """Outer edges put no row into another bin, but inverse_transform answers with the middles of bins."""
+    X = np.random.default_rng(3).normal(size=(40, 2))
+    model = KBinsDiscretizer(4, strategy="kmeans", encode="ordinal").fit(X)
+    assert qed.verify(model, X).holds
+    model.bin_edges_[0][edge] += 0.01
+    with pytest.raises(qed.CertificateError, match="edges"):
+        qed.verify(model, X)

@@ -156,3 +156,18 @@ def test_a_model_of_other_rows_is_still_rejected():
     other["mass"][3] += 0.5
     with pytest.raises(qed.CertificateError):
         model.verify(other)
+
+
+@pytest.mark.parametrize("move", ["threshold", "scores"])
+def test_one_far_row_hides_no_change_of_the_others(move):
+    """Scores of a Gaussian grow with the squared distance: a tolerance by the largest of them would accept anything."""
+    rng = np.random.default_rng(0)
+    table = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
+    table["a"][3] = 1e7
+    model = study.detect(table, method="envelope", rate=0.05, budget=600).model
+    assert model.verify(table).holds
+    output = model.schema.output
+    changed = {"threshold": output.threshold + 1.0} if move == "threshold" else {"scores": output.scores + 1.0}
+    model.schema = replace(model.schema, output=replace(output, **changed))
+    with pytest.raises(qed.CertificateError, match="Fit again"):
+        model.verify(table)

@@ -1,6 +1,7 @@
 """What columns and targets are taken for, and why."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from qed import study
@@ -176,3 +177,22 @@ def test_numbers_whose_squares_overflow_are_left_out_or_refused():
     ]
     with pytest.raises(InvalidData, match="Multiply it by a power of ten"):
         study.fit(table, "a", budget=2)
+
+
+@pytest.mark.parametrize("form", ["text", "frame", "Arrow"])
+def test_a_single_row_with_a_long_name_is_read_as_the_column_was(form, tmp_path):
+    """Each of these card numbers, alone, is the same float as another one; the digits must not depend on other rows."""
+    cards = [41111111111111111 + i for i in range(4)]
+    rows = {"card": [cards[i % 4] for i in range(N)], "paid": ["yes" if i % 4 >= 2 else "no" for i in range(N)]}
+    frame = pd.DataFrame(rows)
+    if form == "text":
+        frame.to_csv(tmp_path / "t.csv", index=False)
+    elif form == "Arrow":
+        frame.to_parquet(tmp_path / "t.parquet")
+    table = {"text": tmp_path / "t.csv", "frame": frame, "Arrow": tmp_path / "t.parquet"}[form]
+    model = study.fit(table, target="paid", budget=1).model
+    assert [one.kind for one in model.schema.columns] == ["code"]
+    for i in range(4):
+        assert model.predict(pd.DataFrame({"card": [cards[i]]})).tolist() == [rows["paid"][i]]
+        assert model.predict({"card": [str(cards[i])]}).tolist() == [rows["paid"][i]]
+        assert model.notices == []

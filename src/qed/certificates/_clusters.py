@@ -14,6 +14,10 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+ROUNDING_OF_MEANS = (
+    2.0**-50
+)  # of the null inertia: centres at rest are as far as this from the means of their rows, with tol=0
+
 
 @record("clusters")
 class ClustersCertificate(GapCertificate):
@@ -36,7 +40,8 @@ class ClustersCertificate(GapCertificate):
     evaluations : int
         Distances of rows to centres that were computed in these steps.
     tol : float
-        Shift of centres, squared and relative to the mean variance of columns, that was small enough.
+        Shift of centres, squared and relative to the mean variance of columns, that was small enough; ``reached`` compares the
+        drift with as large a share of the sum over all columns and rows.
     outcome : str
         ``"solved"``, ``"max_iter"``, ``"stopped"`` or ``"interrupted"``.
     fingerprint : Fingerprint
@@ -68,7 +73,7 @@ class ClustersCertificate(GapCertificate):
     @property
     def reached(self) -> bool:
         """Whether the fit ended by itself, and the means of the rows as centres lower the inertia by no more than tol."""
-        return self.outcome == "solved" and self.drift**2 <= (self.tol + 2.0**-50) * self.null_objective
+        return self.outcome == "solved" and self.drift**2 <= (self.tol + ROUNDING_OF_MEANS) * self.null_objective
 
     @property
     def statement(self) -> str:

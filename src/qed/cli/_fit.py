@@ -175,11 +175,11 @@ def why_not_first(study: Study) -> str:
     first, winner = study.comparison.latest[:1], study.winner
     if winner.candidate is None or winner.candidate.is_constant or not first or first[0].title == winner.title:
         return ""
+    if study.comparison.chosen().title != winner.title:
+        return "the winner is the simplest within one standard error of the best"
     if first[0].is_by_chance:
         return "the first was tuned on these rows, and gains no more than the best of many settings by chance"
-    if first[0].candidate is not None and first[0].candidate.parts:
-        return "the average gains less over the best single model than one standard error, so that the single one wins"
-    return "the winner is the simplest within one standard error of the best"
+    return "the average gains less over the best single model than one standard error, so that the single one wins"
 
 
 def _ranking(study: Study, longest: int) -> list[tuple[str, str, str, str, str]]:

@@ -50,9 +50,9 @@ class MiniBatchKMeans(CentreModel):
     Certificate
     -----------
     ClustersCertificate: the inertia, found in a pass over all rows at the end, is at most so many times that of the best centres.
-    Centres need not be the means of their rows; ``drift`` says how far they are, and ``reached`` is true only if the means would lower
-    the inertia by no more than ``tol``, which batches that stopped improving need not have met. After ``partial_fit`` nothing is claimed, as the
-    rows were not kept.
+    Centres need not be the means of their rows; ``drift`` says how far they are, and ``reached`` is true only if the means would
+    lower the inertia by no more than ``tol``, which batches that stopped improving need not have met. After ``partial_fit`` nothing
+    is claimed, as the rows were not kept.
 
     Cost
     ----

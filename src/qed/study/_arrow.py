@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core import InvalidData
 from qed.study._number_formats import DAY
-from qed.study._raw import GAPS, LONGEST_ENTRY, LOOKED_AT, MAX_LISTED_VALUES, RawColumn, of_text, of_words
+from qed.study._raw import GAPS, LONGEST_ENTRY, LOOKED_AT, MAX_EXACT, MAX_LISTED_VALUES, RawColumn, of_text, of_words
 
 Array = np.ndarray[Any, Any]
 
@@ -40,6 +40,8 @@ def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line pe
         return RawColumn(name, "truth", _floats(column.cast(pa.int8())))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = _floats(_as_type(column, pa.float64(), safe=False))
+        if pa.types.is_integer(kind) and (np.abs(values[np.isfinite(values)]) > MAX_EXACT).any():  # names, perhaps
+            return _of_text(name, column.cast(pa.string()))
         strange = np.isinf(values)
         notes = (f"{int(strange.sum())} infinite entries counted as missing",) if strange.any() else ()
         return RawColumn(name, "number", np.where(strange, np.nan, values) if notes else values, notes=notes)

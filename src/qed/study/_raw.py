@@ -31,6 +31,8 @@ LONGEST_ENTRY = 131_072
 MAX_LISTED_VALUES = 1000
 # A column of numbers may hold so few other words, which then count as gaps.
 STRAY = 0.02
+MAX_EXACT = 2.0**53  # beyond, floats do not tell neighbouring whole numbers apart
+DIGITS_SHOWN = 20  # of whole numbers, as in the longest card numbers and 64-bit integers
 LONG_NAME = 16  # digits of whole numbers that floats of 53 bits cannot all tell apart
 
 _CODE = re.compile(r"0\d+", re.ASCII)
@@ -130,7 +132,7 @@ class RawColumn:
 
     def as_words(self) -> tuple[Array, list[str]]:
         """See any column as words: the place of each entry, and the distinct ones that occur, sorted."""
-        if self.values is None:
+        if self.values is None or (self.words and not self.form):  # numbers whose digits floats do not hold
             assert self.codes is not None  # noqa: S101
             seen = np.flatnonzero(np.bincount(self.codes[self.codes >= 0], minlength=len(self.words)))
             order = sorted(seen.tolist(), key=self.words.__getitem__)
@@ -225,7 +227,7 @@ def text_of(value: float, kind: str = "number") -> str:
         return "yes" if value else "no"
     if kind == "moment":
         return str(np.datetime64(round(value * DAY), "us")).replace("T00:00:00.000000", "")
-    return str(int(value)) if value == math.floor(value) and abs(value) < 1e15 else repr(float(value))
+    return str(int(value)) if value == math.floor(value) and abs(value) < 10**DIGITS_SHOWN else repr(float(value))
 
 
 def of_text(name: str, entries: list[str | None]) -> RawColumn:
@@ -286,6 +288,13 @@ def _are_merged(words: list[str], values: Array) -> bool:
     return len(np.unique(values[long])) < len(long)
 
 
+def _lose_digits(words: list[str]) -> bool:
+    """Say whether a whole number changes when it is read as a float; a model that knows it as a name needs all its digits."""
+    return any(
+        LONG_NAME <= len(word) <= DIGITS_SHOWN and word.isdecimal() and int(word) != int(float(word)) for word in words
+    )
+
+
 def _of_reading(
     kind: Literal["number", "moment"],
     name: str,
@@ -302,6 +311,8 @@ def _of_reading(
         shown = ", ".join(repr(plain[used[at]][:30]) for at in found.strays[:3])
         verb = "entry is no number" if rows == 1 else "entries are no numbers"
         notes.append(f"{rows} {verb} ({shown}) and counted as missing")
-    if not found.form:  # there is one way to read them: the words are not needed any more
+    if not found.form and not _lose_digits(
+        [plain[at] for at in used]
+    ):  # one way to read them: no need of the words any more
         return RawColumn(name, kind, table[codes], notes=tuple(notes))
     return RawColumn(name, kind, table[codes], codes, plain, tuple(notes), found.form, found.ambiguity)

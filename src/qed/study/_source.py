@@ -14,7 +14,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidDataType, InvalidParameter
 from qed.study import _csv
 from qed.study._number_formats import DAY
-from qed.study._raw import RawColumn, RawTable, of_text, of_words, require_column
+from qed.study._raw import MAX_EXACT, RawColumn, RawTable, of_text, of_words, require_column
 from qed.study._read_limits import ReadLimits
 
 if TYPE_CHECKING:
@@ -301,13 +301,19 @@ def _of_object(data: Any) -> RawTable:
     return RawTable(tuple(read), found.n_rows, f"a {type(data).__name__}")
 
 
+def _of_numbers(name: str, values: Any) -> RawColumn:
+    numbers = values.astype(np.float64)
+    if values.dtype.kind != "f" and np.abs(numbers).max(initial=0.0) > MAX_EXACT:  # names of many digits, perhaps
+        return of_text(name, [str(one) for one in values.tolist()])
+    return RawColumn(name, "number", np.where(np.isinf(numbers), np.nan, numbers))
+
+
 def _of_array(name: str, values: Any) -> RawColumn:
     kind = values.dtype.kind
     if kind == "b":
         return RawColumn(name, "truth", values.astype(np.float64))
     if kind in "iuf":
-        numbers = values.astype(np.float64)
-        return RawColumn(name, "number", np.where(np.isinf(numbers), np.nan, numbers))
+        return _of_numbers(name, values)
     if kind == "M":
         whole = values.astype("datetime64[us]")
         return RawColumn(name, "moment", np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / DAY))

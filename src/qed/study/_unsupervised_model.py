@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 NEIGHBORS = 10  # nearest rows whose mean distance is an anomaly score
 AXES = ("x", "y")  # coordinates
+CHANGED = "It was changed after the fit, or the rows are others. Fit again, or restore the model file from a copy."
 FOLDS = 10  # models that score rows have nine tenths of the rows of the final one
 STORED_SCORES = 5000
 # Scores found a second time differ by rounding: sums over columns, and EM, which stops at a thousandth of a unit of likelihood.
@@ -119,7 +120,9 @@ class UnsupervisedModel(TablePipeline):
             self._require_names(table)
         elif output.task == "embedding":
             if tuple(output.labels) != AXES:
-                raise CertificateError(f"The coordinates are called {AXES}: their names were changed.")
+                raise CertificateError(
+                    f"The model calls its coordinates {tuple(output.labels)!r:.60}, and a fit calls them {AXES}. {CHANGED}"
+                )
         else:
             self._require_scores(self.rows_of_fit(table)[0])
 
@@ -132,7 +135,9 @@ class UnsupervisedModel(TablePipeline):
             place = np.argsort(np.array(labels, np.int64))  # in the model, of each name
             wrong = bool(np.any(np.diff(sizes) > 0) or np.any((np.diff(sizes) == 0) & (np.diff(place) < 0)))
         if wrong:
-            raise CertificateError("The clusters are not numbered by their sizes: their names were changed.")
+            raise CertificateError(
+                f"The model names its clusters {labels!r:.60}, and on these rows those are not their places by size. {CHANGED}"
+            )
 
     def _require_scores(self, X: Array) -> None:
         """Score the rows again, each by a model that has not seen it; refuse other scores, and another threshold."""
@@ -141,12 +146,22 @@ class UnsupervisedModel(TablePipeline):
             warnings.simplefilter("ignore")
             found = out_of_fold_scores(lambda rows: clone(self.pipeline).fit(rows), X)[0]
         threshold = order_statistic(found, output.rate)
-        near = RELATIVE_TOLERANCE * float(np.abs(found).max(initial=0.0))
-        stored = stored_scores(found)
-        if stored.shape != output.scores.shape or not np.all(np.abs(stored - output.scores) <= near):
-            raise CertificateError("The stored scores are not those of these rows by models that have not seen them.")
-        if not abs(output.threshold - threshold) <= near:
-            raise CertificateError("The threshold is not the one that the scores of these rows and the rate give.")
+        stored, usual = (
+            stored_scores(found),
+            float(np.median(np.abs(found))),
+        )  # a single far row must not blur all others
+        if stored.shape != output.scores.shape or not np.all(
+            np.abs(stored - output.scores) <= RELATIVE_TOLERANCE * (np.abs(stored) + usual)
+        ):
+            raise CertificateError(
+                f"The model stores {len(output.scores)} scores, which are not those of these {len(found)} rows by models that have"
+                f" not seen them. {CHANGED}"
+            )
+        if not abs(output.threshold - threshold) <= RELATIVE_TOLERANCE * (abs(threshold) + usual):
+            raise CertificateError(
+                f"The model reports rows above {output.threshold:.6g}, and the scores of these rows and a rate of"
+                f" {output.rate:g} give {threshold:.6g}. {CHANGED}"
+            )
 
     @staticmethod
     def _blocks(table: Any) -> Iterable[RawTable]:

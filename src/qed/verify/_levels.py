@@ -155,17 +155,24 @@ def _check_edges(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: in
         options = [[one] for one in read_off]
     else:
         options = [column.possible(level, method) for level in levels]
-    true = [_stored_one(choice, stored, near) for choice in options]
+    true: list[Any] = []
+    for choice in options:
+        true.append(_stored_one(choice, stored, near, true))
     kept = [
         edge for edge, width in zip(true, [np.inf, *np.diff(true)], strict=True) if _is_kept(edge, width, stored, near)
     ]
     return fit.compare("edges", stored, kept, near, j)
 
 
-def _stored_one(choice: list[Any], stored: Array, near: float) -> Any:
-    """Return the possible edge that is stored; of several such the middle one, since its neighbours may be edges of their own."""
+def _stored_one(choice: list[Any], stored: Array, near: float, before: list[Any]) -> Any:
+    """Return the possible edge that is stored; of several such one that no level before took, and of these the middle one."""
     middle = (choice[0] + choice[-1]) / 2
-    return min(choice, key=lambda one: (max(np.min(np.abs(stored - one)), near), abs(one - middle)))
+
+    def rank(one: Any) -> tuple[Any, bool, Any]:
+        is_taken = any(abs(one - edge) <= near for edge in before)
+        return max(np.min(np.abs(stored - one)), near), is_taken, abs(one - middle)
+
+    return min(choice, key=rank)
 
 
 def _is_kept(edge: Any, width: Any, stored: Array, near: float) -> bool:
@@ -206,7 +213,7 @@ def _check_middles(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: 
     edges = [(one[1:] + one[:-1]) / 2 for one in _lloyd(column, n_bins)]
     if edges and len(stored) == n_bins + 1:
         closest = min(edges, key=lambda one: np.abs(one - stored[1:-1]).max(initial=0))
-        return fit.compare("edges", stored[1:-1], closest, 4 * near, j)
+        return fit.compare("edges", stored, [column.x[0], *closest, column.x[-1]], 4 * near, j)
     fit.compare("outer edges", stored[[0, -1]], [column.x[0], column.x[-1]], near, j)
     middle = (column.s @ column.x) / column.reached[-1]
     spread = np.sqrt((column.s @ (column.x - middle) ** 2) / column.reached[-1])

@@ -178,8 +178,14 @@ def check_exemplars(model: Any, certificate: ClustersCertificate, X: Any, y: Any
 def _require_rounds(model: Any, certificate: ClustersCertificate) -> None:
     """Refuse an end that does not fit the rounds that were made: messages settle before the last one that is allowed."""
     made, most = model.n_iter_, model.max_iter
-    fits = {"solved": made < most, "max_iter": made == most}.get(certificate.outcome, made <= most)
-    if not fits:
+    least = min(model.convergence_iter + 1, most - 1)  # messages have to stay as they are for so many rounds
+    fits = {
+        "solved": made == 0 or least <= made < most,  # rows that are all alike need no round
+        "max_iter": made == most,
+        "stopped": made <= most,
+        "interrupted": made <= most,
+    }
+    if not fits.get(certificate.outcome, False):
         refuse(model, f"it says {certificate.outcome!r} after {made} of {most} rounds")
 
 
