@@ -147,3 +147,13 @@ def test_neighbours_of_no_rows():
     model.rows_ = model.rows_[:0]
     with pytest.raises(ModelFileError, match="rows_"):
         check_state(model)
+
+
+def test_a_first_filling_of_fewer_columns_than_come_out():
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    model = preprocessing.IterativeImputer(max_iter=1, tol=1e9).fit(gaps)
+    check_state(model)
+    model.initial_imputer_.statistics_[1:] = np.nan
+    with pytest.raises(ModelFileError, match="initial_imputer_ should fill the columns"):
+        check_state(model)

@@ -59,6 +59,12 @@ def _one_for_each_column(model: Any, models: Any) -> str:
     return copies_with("predict")(model, models) if models else ""
 
 
+def _fills_the_columns(model: Any, filling: Any) -> str:
+    own, kept = model.__dict__.get("features_"), len(filling._kept)
+    fits = own is None or kept == len(own) or int(np.max(own, initial=-1)) < kept
+    return "" if fits else "should fill the columns that features_ names"
+
+
 class IterativeImputer(Transformer):
     r"""Multivariate imputation: missing values are predicted from the other columns, round after round.
 
@@ -134,7 +140,7 @@ class IterativeImputer(Transformer):
     add_indicator: bool = param(False, "Whether columns that mark the gaps are put beside.")
     keep_empty_features: bool = param(False, "Whether columns without a single value are kept, filled with zeros.")
 
-    initial_imputer_: SimpleImputer = fitted("The model of the first filling.")
+    initial_imputer_: SimpleImputer = fitted("The model of the first filling.", check=_fills_the_columns)
     features_: Array = fitted(
         "The columns that come out.",
         dtype="int64",
