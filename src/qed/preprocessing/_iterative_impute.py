@@ -60,7 +60,7 @@ def _one_for_each_column(model: Any, models: Any) -> str:
 
 
 def _fills_the_columns(model: Any, filling: Any) -> str:
-    own, kept = model.__dict__.get("features_"), len(filling._kept)
+    own, kept = model.__dict__.get("features_"), len(filling._kept)  # noqa: SLF001  (of this package)
     fits = own is None or kept == len(own) or int(np.max(own, initial=-1)) < kept
     return "" if fits else "should fill the columns that features_ names"
 
