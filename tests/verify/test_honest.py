@@ -56,6 +56,8 @@ def test_probabilities_of_several_classes_are_not_taken_from_one():
         ("SpectralClustering", "n_clusters=3", 684794963370),  # a cut of minus 2e-16
         ("AdaBoostClassifier", "LogisticRegression()", 684794963374),  # a class whose rows have no weight
         ("SoftKMeans", "", 684794963601),  # far rows without weight
+        ("KBinsDiscretizer", "n_bins=3", 821667390109),  # a quantile halfway between any two rows of next to no weight
+        ("KBinsDiscretizer", "n_bins=[2, 3, 4, 3]", 715591765932),  # quantiles that tie
         ("OrdinalRegressor", "", 579860),  # slopes at the fitted point prove a little less than the fit states
         ("GraphicalLasso", "assume_centered", 684794963484),  # log-determinants of ill-conditioned matrices
     ],

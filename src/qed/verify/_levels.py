@@ -19,6 +19,7 @@ from qed.verify._streamed import Ranks, ranks_of, rows_of
 Array = np.ndarray[Any, Any]
 LINEAR = "linear"
 BY_COUNTING = ("inverted_cdf", "averaged_inverted_cdf")
+MAX_PAIRED_VALUES = 64  # values of next to no weight of which all pairs are tried; of more of them neighbours
 MOST_WAYS = 64  # in which rounding may let the iteration of k-means end
 NARROW = 1e-8  # bins of this width and less are joined
 
@@ -51,8 +52,11 @@ class _Sorted:
             return [self.x[0]]
         if method == "inverted_cdf":
             return [self.x[k] for k in range(first, last + 1)]
-        between = {self.x[k] for k in range(first, last + 1)} | {(self.x[first] + self.x[last]) / 2}
-        return sorted(between | {(self.x[k] + self.x[k + 1]) / 2 for k in range(first, last)})
+        # sums from below and from above are rounded differently: the middle may be that of any two values in question
+        among = self.x[first : last + 1]
+        reach = len(among) if len(among) <= MAX_PAIRED_VALUES else 2
+        pairs = {(low + high) / 2 for at, low in enumerate(among) for high in among[at : at + reach]}
+        return sorted(pairs | {(among[0] + among[-1]) / 2})
 
     def nearest(self, share: Any, method: str, stored: Any) -> Any:
         """Return that possible quantile which is nearest to a stored one."""
