@@ -21,6 +21,7 @@ from qed.compose import make_pipeline
 from qed.core import clone
 from qed.core._errors import CertificateError, InvalidData, InvalidDataType
 from qed.data import Moments, fold
+from qed.data._sources import View
 from qed.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from qed.linear_model import LogisticRegression, Ridge, RidgeCV
 from qed.model_selection import cross_validate
@@ -206,8 +207,57 @@ def test_whatever_reads_numbers_names_the_column_of_words(tmp_path):
         HistGradientBoostingClassifier(categorical_features=None).fit(source)
     with pytest.raises(InvalidData, match=r"Column 'size' of the source holds words, and .*does not name it"):
         HistGradientBoostingClassifier(categorical_features=["colour"]).fit(source)
-    with pytest.raises(InvalidData, match=r"Categorical column 'colour' has 4 categories, more than max_bins=3"):
+    with pytest.raises(InvalidData, match=r"Column 'colour' has more than max_bins=3 categories. .*TargetEncoder"):
         HistGradientBoostingClassifier(max_bins=3).fit(source)
+
+
+class Endless(View):
+    """Chunks of ever new words, counted."""
+
+    def __init__(self, source):
+        self._source, self.read = source, 0
+
+    @property
+    def schema(self):
+        return self._source.schema
+
+    def parts(self):
+        return [Counted(self, part) for part in self._source.parts()]
+
+    def targets(self):
+        return self._source.targets()
+
+
+class Counted:
+    def __init__(self, owner, part):
+        self.owner, self.part, self.n_rows, self.label = owner, part, part.n_rows, part.label
+
+    def chunks(self):
+        for chunk in self.part.chunks():
+            self.owner.read += 1
+            yield chunk
+
+
+def test_too_many_words_end_a_pass_early_and_name_their_column(monkeypatch):
+    n = 1000
+    frame = pd.DataFrame({"a": np.arange(n) % 7.0, "few": ["u", "v"] * (n // 2), "many": [f"w{i}" for i in range(n)]})
+    source = Endless(qed.scan([frame.assign(y=np.arange(n) % 2.0)], target="y", batch_rows=20))
+    with (
+        qed.executor("serial"),
+        pytest.raises(InvalidData, match=r"Column 'many' has more than max_bins=30 categories. Join rare ones"),
+    ):
+        HistGradientBoostingClassifier(max_bins=30).fit(source)
+    assert source.read < 10 < n // 20
+    monkeypatch.setattr("qed.data._column_counts.Limit.__init__.__defaults__", (None, 100, ""))
+    numbers = qed.scan([frame[["a"]].assign(b=np.arange(n) / 3)], batch_rows=20)
+    for rows, advice in (
+        (source, r"'many' has more than 100 distinct words, .* or join rare ones first"),
+        (numbers, r"'b' has more than 100 distinct values, .* or round it first"),
+    ):
+        with pytest.raises(InvalidData, match=f"Column {advice}"):
+            OrdinalEncoder().fit(rows)
+    with pytest.raises(InvalidData, match=r"Column 'b' has more than 100 distinct values"):
+        SimpleImputer(strategy="most_frequent").fit(numbers)
 
 
 def test_files_and_partitions_that_differ(tmp_path):
