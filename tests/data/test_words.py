@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import dask.dataframe as dd
@@ -21,6 +22,7 @@ from qed.compose import make_pipeline
 from qed.core import clone
 from qed.core._errors import CertificateError, InvalidData, InvalidDataType
 from qed.data import Moments, fold
+from qed.data._column_counts import ColumnCounts
 from qed.data._sources import View
 from qed.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from qed.linear_model import LogisticRegression, Ridge, RidgeCV
@@ -236,6 +238,31 @@ class Counted:
         for chunk in self.part.chunks():
             self.owner.read += 1
             yield chunk
+
+
+def test_a_type_of_many_categories_is_short():
+    words = [f"category {i}" for i in range(5000)]
+
+    def frame(categories):
+        return pd.DataFrame({"word": pd.Categorical(["category 7"] * 3, categories=categories), "y": [0.0, 1.0, 1.0]})
+
+    source = qed.scan([frame(words), frame(words[::-1])], target="y")
+    assert len(pickle.dumps(source.parts()[0].layout)) < 2000
+    less, more = frame(words[:-2]), frame([*words, "a new one"])
+    with pytest.raises(InvalidDataType) as caught:
+        qed.scan([frame(words), more], target="y")
+    assert len(str(caught.value)) < 500
+    assert caught.match(
+        r"Column .word. is Categorical of 5,000 words \(.*\) in the first partition and .* 5,001 words \(.* in partition 1\. "
+    )
+    assert caught.match(r".* only one of them lists: 1, .* 'a new one', in partition 1\. Convert")
+    with pytest.raises(
+        InvalidDataType, match=r"4,998 words .* only one of them lists: 2, .* 'category 4998', in the first"
+    ):
+        qed.scan([frame(words), less], target="y")
+    parts = dd.from_map(lambda k: more if k else frame(words), [0, 1], meta=frame(words)[:0])
+    with pytest.raises(InvalidDataType, match=r"5,000 words .* 5,001 words"):
+        fold(qed.scan(parts, target="y"), ColumnCounts.of_words)
 
 
 def test_too_many_words_end_a_pass_early_and_name_their_column(monkeypatch):
