@@ -240,6 +240,15 @@ class Counted:
             yield chunk
 
 
+def test_parts_of_files_count_the_bytes_of_words(tmp_path):
+    long = pa.table({"x": np.zeros(500), "word": [f"{i:0200}" for i in range(500)], "y": np.zeros(500)})
+    parquet.write_table(long, tmp_path / "long.parquet", row_group_size=100)
+    path = str(tmp_path / "long.parquet")
+    held = sum(part.nbytes for part in qed.scan(path, target="y").parts())
+    assert held > 200 * 500 + 3 * 8 * 500
+    assert sum(part.nbytes for part in qed.scan(path, target="y", features=["x"]).parts()) == 2 * 8 * 500
+
+
 def test_a_type_of_many_categories_is_short():
     words = [f"category {i}" for i in range(5000)]
 

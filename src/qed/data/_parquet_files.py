@@ -32,6 +32,7 @@ class Footer:
     types: Mapping[str, str]
     numbers: frozenset[str]  # columns that hold numbers, whatever their type is called
     words: frozenset[str]  # columns that hold words
+    text: Mapping[str, int]  # bytes of each of these in the file, before they were compressed
 
     @property
     def name(self) -> str:
@@ -148,14 +149,26 @@ def read_footer(path: str) -> Footer:
             kind = {one.name: one.type.value_type if kinds.is_dictionary(one.type) else one.type for one in columns}
             return frozenset(name for name, own in kind.items() if any(test(own) for test in tests))
 
+        words = named(kinds.is_string, kinds.is_large_string, kinds.is_string_view)
         return Footer(
             path=path,
             n_rows=metadata.num_rows,
             starts=tuple(accumulate(sizes, initial=0)),
             types={field.name: str(field.type) for field in columns},
             numbers=named(kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal),
-            words=named(kinds.is_string, kinds.is_large_string, kinds.is_string_view),
+            words=words,
+            text=_bytes_of(words, metadata),
         )
+
+
+def _bytes_of(columns: frozenset[str], metadata: Any) -> dict[str, int]:
+    places = [(k, metadata.schema.column(k).path) for k in range(metadata.num_columns)] if columns else []
+    groups = range(metadata.num_row_groups)
+    return {
+        name: sum(metadata.row_group(i).column(k).total_uncompressed_size for i in groups)
+        for k, name in places
+        if name in columns
+    }
 
 
 def check_columns(
