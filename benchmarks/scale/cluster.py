@@ -163,12 +163,20 @@ def _peak() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
-def _read_from_disk() -> int:
-    """Return the bytes that all disks have read: files that are not in the page cache make a fit slower."""
-    lines = [line.split() for line in Path("/proc/diskstats").read_text(encoding="ascii").splitlines()]
-    return sum(
-        512 * int(line[5]) for line in lines if not line[2].startswith(("loop", "dm-")) and not line[2][-1:].isdigit()
-    )
+def read_from_disk(disks: Path = Path("/sys/block")) -> int:
+    """Return the bytes that all disks have read: files that are not in the page cache make a fit slower.
+
+    Disks that stand on others ("slaves"), such as those of RAID and of volumes, and files that serve as disks are left out, as what
+    they read is counted below them; and so is memory that serves as a disk.
+    """
+    is_none = ("loop", "ram", "zram")
+    counted = [disk for disk in disks.iterdir() if not disk.name.startswith(is_none) and not _stands_on_others(disk)]
+    # The third number counts sectors that were read, which Linux counts in units of 512 bytes.
+    return sum(512 * int((disk / "stat").read_text(encoding="ascii").split()[2]) for disk in counted)
+
+
+def _stands_on_others(disk: Path) -> bool:
+    return (disk / "slaves").is_dir() and any((disk / "slaves").iterdir())
 
 
 def arguments() -> argparse.Namespace:
@@ -214,10 +222,10 @@ def race(glob: str, options: argparse.Namespace) -> None:
 
     def look(where: Any, called: str) -> None:
         for name, one in work.items():
-            before = _read_from_disk()
+            before = read_from_disk()
             seconds, models[name] = measured(one, options.repeats, where)
             found[name].append(seconds)
-            read = f"{(_read_from_disk() - before) / 1e6:.0f} MB read from disks"
+            read = f"{(read_from_disk() - before) / 1e6:.0f} MB read from disks"
             print(f"{called}: {name} {seconds:.2f} s, {read}", file=sys.stderr, flush=True)
 
     look("threads", "threads")

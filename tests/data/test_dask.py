@@ -17,15 +17,19 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from clusters import new_cluster, two_workers
+from dask.sizeof import sizeof
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from scipy import sparse
 
 import qed
 from qed.core._errors import ClusterLost, InvalidData, InvalidDataType, InvalidParameter
 from qed.core._events import listen
 from qed.data import Interrupted, Moments, fold, scan
+from qed.data._chunk import Chunk, MixedChunk
 from qed.data.executors._dask import DaskExecutor
+from qed.data.executors._held import HeldBlock, HeldPart
 
 pytestmark = pytest.mark.filterwarnings("default")  # Dask warns of ports and of sockets that a killed worker left
 
@@ -324,6 +328,18 @@ def test_parts_of_a_fit_of_several_passes_are_kept_from_the_first_one(client, tm
             path.unlink()
         assert fold(source, Moments.of) == here
         assert list(source.each(first_value)) == first
+
+
+def test_blocks_know_their_bytes():
+    chunk = Chunk(np.zeros((50, 4)), np.zeros((50, 1)), np.ones(50))
+    few = Chunk(sparse.csr_array(np.eye(10)))
+    codes, words = np.zeros((40, 2)), np.array(["w" * 1000, "v" * 1000], dtype=object)
+    mixed = MixedChunk(codes, (None, words), np.zeros((40, 1)))
+    assert chunk.nbytes == 8 * (200 + 50 + 50)
+    assert few.nbytes >= 10 * (8 + 4) + 11 * 4
+    assert mixed.nbytes >= codes.nbytes + 2000 + 8 * 40
+    block = HeldBlock(tuple(HeldPart("a part", (one,)) for one in (chunk, few, mixed)))
+    assert sizeof(block) >= chunk.nbytes + few.nbytes + mixed.nbytes
 
 
 def test_blocks_go_with_their_source(client, tmp_path):

@@ -358,6 +358,32 @@ def test_files_of_a_store_by_address(tmp_path):
     with pytest.raises(InvalidData, match=r"'nowhere://a/\*.parquet' cannot be listed: Unrecognized filesystem"):
         scan("nowhere://a/*.parquet")
     source = scan(f"{base}/sales/north/*.parquet", target="y")
+    assert scan(f"{base}/sales/north/").files == scan(f"{base}/sales/north").files == source.files
+    assert scan(f"{base}/sales/north/0.parquet/").files == (f"{base}/sales/north/0.parquet",)
     (folder / "1.parquet").unlink()
     with pytest.raises(InvalidData, match=r"north/1.parquet does not exist"):
         fold(source, Moments.of)
+
+
+def test_addresses_of_a_store_are_quoted(tmp_path):
+    folder = tmp_path / "far north" / "year=2020"
+    folder.mkdir(parents=True)
+    for number, name in enumerate(["50% #1", "a?b", "plain"]):
+        write(folder / f"{name}.parquet", {"x": [float(number), 1.0]})
+    base = f"file://{tmp_path}"
+    quoted = [f"{base}/far%20north/year=2020/{name}.parquet" for name in ("50%25%20%231", "a%3Fb", "plain")]
+    for address in ("far%20north", "far%20north/", "far%20north/*/*.parquet", "*/year=2020/*", "**/*.parquet"):
+        source = scan(f"{base}/{address}")
+        assert list(source.files) == quoted
+        assert fold(source, Moments.of).rows == 6
+    assert scan(f"{base}/far%20north/*/50%25*.parquet").n_rows == 2
+    assert scan(quoted[0]).files == (quoted[0],)
+    assert next(iter(scan(quoted[0]).chunks())).origin.row(1) == "row 1 of 50% #1.parquet"
+
+
+@pytest.mark.parametrize("address", ["a/?.parquet", "part?", "part?/year=2020/*.parquet", "a?region=eu&?"])
+def test_a_question_mark_in_an_address_begins_options(tmp_path, address):
+    with pytest.raises(InvalidData, match=r"where options of the store may be, .* '%3F' for a question mark"):
+        scan(f"file://{tmp_path}/{address}")
+    write(tmp_path / "0.parquet", {"x": [1.0]})
+    assert scan(f"file://{tmp_path}?region=eu").files == (f"file://{tmp_path}/0.parquet?region=eu",)

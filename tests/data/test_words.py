@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import dask.dataframe as dd
@@ -21,6 +22,8 @@ from qed.compose import make_pipeline
 from qed.core import clone
 from qed.core._errors import CertificateError, InvalidData, InvalidDataType
 from qed.data import Moments, fold
+from qed.data._column_counts import ColumnCounts
+from qed.data._sources import View
 from qed.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from qed.linear_model import LogisticRegression, Ridge, RidgeCV
 from qed.model_selection import cross_validate
@@ -206,8 +209,91 @@ def test_whatever_reads_numbers_names_the_column_of_words(tmp_path):
         HistGradientBoostingClassifier(categorical_features=None).fit(source)
     with pytest.raises(InvalidData, match=r"Column 'size' of the source holds words, and .*does not name it"):
         HistGradientBoostingClassifier(categorical_features=["colour"]).fit(source)
-    with pytest.raises(InvalidData, match=r"Categorical column 'colour' has 4 categories, more than max_bins=3"):
+    with pytest.raises(InvalidData, match=r"Column 'colour' has more than max_bins=3 categories. .*TargetEncoder"):
         HistGradientBoostingClassifier(max_bins=3).fit(source)
+
+
+class Endless(View):
+    """Chunks of ever new words, counted."""
+
+    def __init__(self, source):
+        self._source, self.read = source, 0
+
+    @property
+    def schema(self):
+        return self._source.schema
+
+    def parts(self):
+        return [Counted(self, part) for part in self._source.parts()]
+
+    def targets(self):
+        return self._source.targets()
+
+
+class Counted:
+    def __init__(self, owner, part):
+        self.owner, self.part, self.n_rows, self.label = owner, part, part.n_rows, part.label
+
+    def chunks(self):
+        for chunk in self.part.chunks():
+            self.owner.read += 1
+            yield chunk
+
+
+def test_parts_of_files_count_the_bytes_of_words(tmp_path):
+    long = pa.table({"x": np.zeros(500), "word": [f"{i:0200}" for i in range(500)], "y": np.zeros(500)})
+    parquet.write_table(long, tmp_path / "long.parquet", row_group_size=100)
+    path = str(tmp_path / "long.parquet")
+    held = sum(part.nbytes for part in qed.scan(path, target="y").parts())
+    assert held > 200 * 500 + 3 * 8 * 500
+    assert sum(part.nbytes for part in qed.scan(path, target="y", features=["x"]).parts()) == 2 * 8 * 500
+
+
+def test_a_type_of_many_categories_is_short():
+    words = [f"category {i}" for i in range(5000)]
+
+    def frame(categories):
+        return pd.DataFrame({"word": pd.Categorical(["category 7"] * 3, categories=categories), "y": [0.0, 1.0, 1.0]})
+
+    source = qed.scan([frame(words), frame(words[::-1])], target="y")
+    assert len(pickle.dumps(source.parts()[0].layout)) < 2000
+    less, more = frame(words[:-2]), frame([*words, "a new one"])
+    with pytest.raises(InvalidDataType) as caught:
+        qed.scan([frame(words), more], target="y")
+    assert len(str(caught.value)) < 500
+    assert caught.match(
+        r"Column .word. is Categorical of 5,000 words \(.*\) in the first partition and .* 5,001 words \(.* in partition 1\. "
+    )
+    assert caught.match(r".* only one of them lists: 1, .* 'a new one', in partition 1\. Convert")
+    with pytest.raises(
+        InvalidDataType, match=r"4,998 words .* only one of them lists: 2, .* 'category 4998', in the first"
+    ):
+        qed.scan([frame(words), less], target="y")
+    parts = dd.from_map(lambda k: more if k else frame(words), [0, 1], meta=frame(words)[:0])
+    with pytest.raises(InvalidDataType, match=r"5,000 words .* 5,001 words"):
+        fold(qed.scan(parts, target="y"), ColumnCounts.of_words)
+
+
+def test_too_many_words_end_a_pass_early_and_name_their_column(monkeypatch):
+    n = 1000
+    frame = pd.DataFrame({"a": np.arange(n) % 7.0, "few": ["u", "v"] * (n // 2), "many": [f"w{i}" for i in range(n)]})
+    source = Endless(qed.scan([frame.assign(y=np.arange(n) % 2.0)], target="y", batch_rows=20))
+    with (
+        qed.executor("serial"),
+        pytest.raises(InvalidData, match=r"Column 'many' has more than max_bins=30 categories. Join rare ones"),
+    ):
+        HistGradientBoostingClassifier(max_bins=30).fit(source)
+    assert source.read < 10 < n // 20
+    monkeypatch.setattr("qed.data._column_counts.Limit.__init__.__defaults__", (None, 100, ""))
+    numbers = qed.scan([frame[["a"]].assign(b=np.arange(n) / 3)], batch_rows=20)
+    for rows, advice in (
+        (source, r"'many' has more than 100 distinct words, .* or join rare ones first"),
+        (numbers, r"'b' has more than 100 distinct values, .* or round it first"),
+    ):
+        with pytest.raises(InvalidData, match=f"Column {advice}"):
+            OrdinalEncoder().fit(rows)
+    with pytest.raises(InvalidData, match=r"Column 'b' has more than 100 distinct values"):
+        SimpleImputer(strategy="most_frequent").fit(numbers)
 
 
 def test_files_and_partitions_that_differ(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -104,6 +105,13 @@ class Chunk:
         """Number of rows, those of weight zero included."""
         return int(self.X.shape[0])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        own = self.X
+        table = own.nbytes if isinstance(own, np.ndarray) else own.data.nbytes + own.indices.nbytes + own.indptr.nbytes
+        return int(table) + _nbytes(self.y, self.s)
+
     def require_finite(self) -> None:
         """Raise an error that names the first value that is NaN or infinite by file, row and column; none is fine."""
         if any(table is not None and first_not_finite(table) is not None for table in (self.X, self.y)):
@@ -188,6 +196,13 @@ class MixedChunk:
         return len(self.codes)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, and of the words."""
+        lists = [own for own in self.words if own is not None]
+        words = sum(sys.getsizeof(word) for own in lists for word in own.tolist())
+        return words + _nbytes(self.codes, *lists, self.y, self.s)
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return int(self.codes.shape[1])
@@ -204,6 +219,10 @@ class MixedChunk:
         if origin is not None and origin.names:
             origin = replace(origin, names=tuple(origin.names[j] for j in plain))
         Chunk(self.codes[:, plain], self.y, self.s, origin).require_finite()
+
+
+def _nbytes(*arrays: np.ndarray[Any, Any] | None) -> int:
+    return sum(one.nbytes for one in arrays if one is not None)
 
 
 def described(a: Any) -> str:

@@ -33,6 +33,35 @@ DIGIT = 16  # bits that a pass of a selection settles
 SIGN = np.uint64(1 << 63)
 
 
+@dataclass(frozen=True)
+class Limit:
+    """How many distinct values are counted of a column, and what is said of one that has more.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Names of all columns of the source.
+    most : int
+        Of values that are there.
+    refusal : str
+        What follows "Column 'a' has more than"; empty for a sentence about memory.
+    """
+
+    names: tuple[str, ...] | None = None
+    most: int = MAX_DISTINCT
+    refusal: str = ""
+
+    def refused(self, j: int, values: Array) -> InvalidData:
+        """Return the error of a column that has more values."""
+        what, advice = ("words", "join rare ones") if values.dtype == object else ("values", "round it")
+        memory = f"{self.most:,} distinct {what}, too many to list from chunks. Leave it out, or {advice} first."
+        column = j if self.names is None else repr(self.names[j])
+        return InvalidData(f"Column {column} has more than {self.refusal or memory}")
+
+
+LISTABLE = Limit()  # what memory allows, of columns without names
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnCounts:
     """How often each distinct value of each column occurs; merges.
@@ -45,6 +74,10 @@ class ColumnCounts:
         For each column its distinct values, ascending; NaN is not among them, nor are words that are missing.
     counts : tuple of ndarray of int64
         Rows of each value.
+    columns : tuple of int or None
+        Which columns were counted; None for all.
+    limit : Limit
+        A column that has more values is an error, as soon as that is seen.
 
     Notes
     -----
@@ -54,41 +87,45 @@ class ColumnCounts:
     rows: int
     values: tuple[Array, ...]
     counts: tuple[Array, ...]
+    columns: tuple[int, ...] | None = None
+    limit: Limit = LISTABLE
+
+    def __post_init__(self) -> None:
+        """Refuse a column that has more values than are counted."""
+        for place, values in enumerate(self.values):
+            if len(values) > self.limit.most:
+                raise self.limit.refused(place if self.columns is None else self.columns[place], values)
 
     @classmethod
-    def of(cls, chunk: Chunk | MixedChunk) -> Self:
+    def of(cls, chunk: Chunk | MixedChunk, limit: Limit = LISTABLE) -> Self:
         """Count the values of a chunk, and the words of one that has some."""
         if isinstance(chunk, MixedChunk):
-            return cls._of_columns(chunk, [chunk.column(j) for j in range(chunk.n_features)])
+            return cls._of_columns(chunk, tuple(range(chunk.n_features)), limit)
         pairs = [_counted(_entries(column)) for column in _columns(chunk)]
-        return cls(chunk.n_rows, tuple(one for one, _ in pairs), tuple(many for _, many in pairs))
+        return cls(chunk.n_rows, tuple(one for one, _ in pairs), tuple(many for _, many in pairs), limit=limit)
 
     @classmethod
-    def of_words(cls, chunk: MixedChunk) -> Self:
+    def of_words(cls, chunk: MixedChunk, limit: Limit = LISTABLE) -> Self:
         """Count the words of the columns that hold words, and nothing else."""
-        return cls._of_columns(chunk, [chunk.column(j) for j, own in enumerate(chunk.words) if own is not None])
+        return cls._of_columns(chunk, tuple(j for j, own in enumerate(chunk.words) if own is not None), limit)
 
     @classmethod
-    def _of_columns(cls, chunk: MixedChunk, columns: list[Column]) -> Self:
+    def _of_columns(cls, chunk: MixedChunk, chosen: tuple[int, ...], limit: Limit) -> Self:
+        columns = [chunk.column(j) for j in chosen]
         if any(column.values is not None and np.isinf(column.values).any() for column in columns):
             chunk.require_finite()
         pairs = [
             _counted_words(column) if column.values is None else _counted(_entries(column.values)) for column in columns
         ]
-        return cls(chunk.n_rows, tuple(one for one, _ in pairs), tuple(many for _, many in pairs))
+        return cls(chunk.n_rows, tuple(one for one, _ in pairs), tuple(many for _, many in pairs), chosen, limit)
 
     def merge(self, other: Self) -> Self:
         """Return the counts of the rows of both."""
         pairs = [
             _merged(a, m, b, k) for a, m, b, k in zip(self.values, self.counts, other.values, other.counts, strict=True)
         ]
-        for j, (values, _) in enumerate(pairs):
-            if len(values) > MAX_DISTINCT:
-                raise InvalidData(
-                    f"Column {j} has more than {MAX_DISTINCT:,} distinct values, too many to list from chunks. Leave it out, or"
-                    " round it first."
-                )
-        return type(self)(self.rows + other.rows, tuple(one for one, _ in pairs), tuple(many for _, many in pairs))
+        values, counts = tuple(one for one, _ in pairs), tuple(many for _, many in pairs)
+        return type(self)(self.rows + other.rows, values, counts, self.columns, self.limit)
 
     def missing(self, j: int) -> int:
         """Return how many entries of a column are NaN."""

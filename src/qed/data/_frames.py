@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 WORDS = ("String", "Categorical")  # how the names of the types of words begin
 CATEGORIES = "Categorical"
+SHOWN = 200  # characters of a list of categories that an error shows as it is: two of them fit on a screen
 UNKNOWN_TO_DASK = "__UNKNOWN_CATEGORIES__"  # what stands in a frame of no rows for categories that nobody has read yet
 PIECE_BYTES = 1 << 23  # of a frame in this process that is sent elsewhere: Dask warns of tasks above 10 MB
 
@@ -103,10 +105,11 @@ class FrameSource(Readable):
         self._layout = layout
         parts: list[FramePart] = []
         size = max(1, PIECE_BYTES // (8 * len(layout.types)))
+        first = _seen(frames[0], "partition 0") if frames else None
         for number, frame in enumerate(frames):
             label = f"partition {number}"
             seen = _seen(frame, label)
-            check_types(seen, layout, label)
+            check_types(seen, layout, label, first)
             cut = seen if len(seen) <= size else None  # small frames are sent as they are
             for start in range(0, len(seen), size):
                 rows = seen if cut is not None else seen[start : start + size]
@@ -185,14 +188,19 @@ def frame_layout(
     return FrameLayout(chosen, targets, weight, types, dtype, chunk_rows(batch_rows, len(wanted)))
 
 
-def check_types(seen: Any, layout: FrameLayout, label: str) -> None:
-    """Refuse a frame that lacks a column, or whose types or categories differ from those of the first."""
+def check_types(seen: Any, layout: FrameLayout, label: str, first: Any = None) -> None:
+    """Refuse a frame that lacks a column, or whose types or categories differ from those of the first.
+
+    With the first frame at hand, the error names a category that differs.
+    """
     _require_columns(seen, list(layout.types), label)
     for name, known in layout.types.items():
         found = _type(seen, name, label, words=name in layout.features)
         if found != known and not (known == CATEGORIES and found.startswith(CATEGORIES)):
+            differing = "" if first is None else _differing(first[name], seen[name], label)
             raise InvalidDataType(
-                f"Column {name!r} is {known} in the first partition and {found} in {label}. Convert it, so that all agree."
+                f"Column {name!r} is {known} in the first partition and {found} in {label}{differing}. Convert it, so that all"
+                " agree."
             )
 
 
@@ -236,12 +244,29 @@ def _type(seen: Any, name: str, label: str, *, words: bool) -> str:
         if listed is None:
             return CATEGORIES
         if all(isinstance(one, str) for one in listed):
-            return f"{CATEGORIES} of {sorted(listed)}"
+            return f"{CATEGORIES} of {_in_short(sorted(listed))}"
     accepted = "numbers and words" if words else "numbers"
     raise InvalidDataType(
         f"Column {name!r} of {label} is {column.dtype}, and only {accepted} are accepted. Leave it out by naming the"
         " features=[...] you want, or encode it first."
     )
+
+
+def _in_short(words: list[str]) -> str:
+    """Return a list of words as text; a long one as their number and a digest, since types go with every part to a cluster."""
+    text = str(words)
+    return text if len(text) <= SHOWN else f"{len(words):,} words (digest {sha256(text.encode()).hexdigest()[:16]})"
+
+
+def _differing(first: Any, column: Any, label: str) -> str:
+    """Say how many categories only one of two columns lists, and which is the first of them."""
+    one, other = (_listed_categories(own) for own in (first, column))
+    if not (one and other):
+        return ""
+    alone = set(one) ^ set(other)
+    word = min(alone)
+    place = "the first partition" if word in one else label
+    return f". Words that only one of them lists: {len(alone):,}, the first of them {word!r}, in {place}"
 
 
 def _listed_categories(column: Any) -> list[Any] | None:

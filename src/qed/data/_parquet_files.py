@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import glob
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 Paths = str | os.PathLike[str]
 DECLARABLE = ("float64", "float32")
+PLAIN = "/!$&'()*+,;=:@~"  # what stands as it is in the path of an address, beside letters and digits (RFC 3986)
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,12 @@ class Footer:
     types: Mapping[str, str]
     numbers: frozenset[str]  # columns that hold numbers, whatever their type is called
     words: frozenset[str]  # columns that hold words
+    text: Mapping[str, int]  # bytes of each of these in the file, before they were compressed
 
     @property
     def name(self) -> str:
         """The file's name, for messages."""
-        return Path(self.path.partition("?")[0]).name if "://" in self.path else Path(self.path).name
+        return Path(unquote(self.path.partition("?")[0])).name if "://" in self.path else Path(self.path).name
 
 
 def parquet_module() -> Any:
@@ -76,19 +80,34 @@ def _stored_files(uri: str) -> list[str]:
 
     parquet_module()
     address, question, options = uri.partition("?")
-    fixed = address if "*" not in address else address[: address.index("*")].rpartition("/")[0]
+    if question and not all(re.match(r"\w+=", one) for one in options.split("&")):
+        raise InvalidData(
+            f"{uri!r} has '?{options}' where options of the store may be, such as '?region=eu-west-1'. In an address '*' alone"
+            " stands for part of a name, and '%3F' for a question mark."
+        )
+    scheme, _, place = address.partition("://")
+    place = place.rstrip("/")
+    fixed = place if "*" not in place else place[: place.index("*")].rpartition("/")[0]
     try:
-        system, root = fs.FileSystem.from_uri(f"{fixed}{question}{options}")
-        if fixed == address and system.get_file_info(root).type == fs.FileType.File:
-            return [uri]
+        system, root = fs.FileSystem.from_uri(f"{scheme}://{fixed or '/'}{question}{options}")
+        if fixed == place and system.get_file_info(root).type == fs.FileType.File:
+            return [f"{scheme}://{place}{question}{options}"]
         listed = system.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
     except (pa.ArrowException, OSError) as error:
         words = str(error).strip().splitlines()[0]
         raise InvalidData(f"{uri!r} cannot be listed: {words}. Check the address, and the right to read it.") from error
-    start = fixed.removesuffix(root)
-    wanted = f"{address}/**/*.parquet" if fixed == address else address
-    names = sorted(f"{start}{one.path}" for one in listed if one.type == fs.FileType.File)
-    found = [f"{name}{question}{options}" for name in names if _is_meant(name, wanted)]
+    root = root.rstrip("/")
+    paths = sorted(one.path for one in listed if one.type == fs.FileType.File)
+    outside = [path for path in paths if not path.startswith(root)]
+    if outside:
+        raise InvalidData(
+            f"{uri!r} lists {outside[0]!r}, which is not in {root!r}. Give the addresses of files instead."
+        )
+    below = ["/" + path[len(root) :].lstrip("/") for path in paths]
+    wanted = "/**/*.parquet" if fixed == place else unquote(place[len(fixed) :])
+    found = [
+        f"{scheme}://{fixed}{quote(name, safe=PLAIN)}{question}{options}" for name in below if _is_meant(name, wanted)
+    ]
     if not found:
         raise InvalidData(f"No file matches {uri!r}. Check the address and its spelling.")
     return found
@@ -130,14 +149,26 @@ def read_footer(path: str) -> Footer:
             kind = {one.name: one.type.value_type if kinds.is_dictionary(one.type) else one.type for one in columns}
             return frozenset(name for name, own in kind.items() if any(test(own) for test in tests))
 
+        words = named(kinds.is_string, kinds.is_large_string, kinds.is_string_view)
         return Footer(
             path=path,
             n_rows=metadata.num_rows,
             starts=tuple(accumulate(sizes, initial=0)),
             types={field.name: str(field.type) for field in columns},
             numbers=named(kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal),
-            words=named(kinds.is_string, kinds.is_large_string, kinds.is_string_view),
+            words=words,
+            text=_bytes_of(words, metadata),
         )
+
+
+def _bytes_of(columns: frozenset[str], metadata: Any) -> dict[str, int]:
+    places = [(k, metadata.schema.column(k).path) for k in range(metadata.num_columns)] if columns else []
+    groups = range(metadata.num_row_groups)
+    return {
+        name: sum(metadata.row_group(i).column(k).total_uncompressed_size for i in groups)
+        for k, name in places
+        if name in columns
+    }
 
 
 def check_columns(

@@ -162,9 +162,14 @@ class ParquetPart:
 
     @property
     def nbytes(self) -> int:
-        """What all of its chunks take in memory."""
-        beside = len(self.layout.columns) - len(self.layout.features)
-        return self.n_rows * (self.layout.dtype.itemsize * len(self.layout.features) + 8 * beside)
+        """What all of its chunks take in memory; words, as far as a footer tells: what they take in the file."""
+        layout = self.layout
+        beside = len(layout.columns) - len(layout.features)
+        text = 0
+        for footer, first, stop in self.pieces if layout.words else ():
+            share = (footer.starts[stop] - footer.starts[first]) / max(1, footer.n_rows)
+            text += math.ceil(share * sum(footer.text.get(layout.features[j], 0) for j in layout.words))
+        return self.n_rows * (layout.dtype.itemsize * len(layout.features) + 8 * beside) + text
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.data._chunk import Chunk
-from qed.data._column_counts import ColumnCounts
+from qed.data._column_counts import ColumnCounts, Limit
 from qed.data._fold import expect_passes, fold
 from qed.data._parts import Changed
 from qed.data._sources import View
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def _count_words(chunk: Any) -> ColumnCounts:  # all chunks of such a source hold words
-    return ColumnCounts.of_words(chunk)
+def _count_words(chunk: Any, limit: Limit) -> ColumnCounts:  # all chunks of such a source hold words
+    return ColumnCounts.of_words(chunk, limit)
 
 
-def learn_words(source: Source, *, name: str) -> dict[int, Array]:
-    """Return the categories of each column of words, sorted, None last where words are missing; one pass."""
+def learn_words(source: Source, *, name: str, most: int, refusal: str) -> dict[int, Array]:
+    """Return the categories of each column of words, sorted, None last where words are missing; one pass.
+
+    A column of more than ``most`` categories ends it, with an error that says ``refusal`` after "Column 'a' has more than".
+    """
     expect_passes(source)  # what comes next reads all columns again
-    seen = fold(source, _count_words, name=name)
+    limit = Limit(source.schema.names, most, refusal)
+    seen = fold(source, partial(_count_words, limit=limit), name=name)
     found = {}
     for place, j in enumerate(source.schema.words):
         values = seen.values[place]

@@ -6,6 +6,7 @@ that their library keeps as numbers already are only renumbered. Order is that o
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from qed.core._kernels import number_words
 from qed.core._mixed import Column, MixedTable, fit_table
 from qed.core._validation import is_source, learn_columns
 from qed.data import fold
-from qed.data._column_counts import ColumnCounts
+from qed.data._column_counts import ColumnCounts, Limit
 from qed.preprocessing._columns import require_rows
 
 Array = np.ndarray[Any, Any]
@@ -51,7 +52,7 @@ def counted_table(model: Any, X: Any) -> CountedTable:
         return CountedTable(fit_table(model, X))
     model._validate_params()  # noqa: SLF001  (as fit_table does)
     learn_columns(model, X.schema.n_features, X.schema.names, reset=True)
-    seen = fold(X, ColumnCounts.of, name=type(model).__name__)
+    seen = fold(X, partial(ColumnCounts.of, limit=Limit(X.schema.names)), name=type(model).__name__)
     require_rows(seen.rows, type(model).__name__)
     columns, times = [], []
     for j, (values, counts) in enumerate(zip(seen.values, seen.counts, strict=True)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 from qed.core._validation import is_source
 from qed.data import ColumnMoments, fold
-from qed.data._column_counts import ColumnCounts
+from qed.data._column_counts import ColumnCounts, Limit
 from qed.preprocessing._categories import is_nan, numbered
 from qed.preprocessing._columns import looked_at, require_rows
 from qed.preprocessing._quantiles import source_percentiles
@@ -221,7 +222,8 @@ class SimpleImputer(Transformer, sparse=True, chunks=True):
             rows, (middle,) = source_percentiles(data.X, np.array([50.0]), data.owner)
             return rows, [empty if np.isnan(one) else one for one in middle]
         if self.strategy == "most_frequent":
-            counted = fold(data.X, ColumnCounts.of, name=data.owner)
+            limit = Limit(data.X.schema.names)
+            counted = fold(data.X, partial(ColumnCounts.of, limit=limit), name=data.owner)
             require_rows(counted.rows, data.owner)
             pairs = zip(counted.values, counted.counts, strict=True)  # of equally frequent ones the least
             return counted.rows, [values[int(np.argmax(many))] if len(values) else empty for values, many in pairs]

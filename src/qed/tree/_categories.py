@@ -21,6 +21,7 @@ from qed.data._words import Coded, learn_words
 from qed.preprocessing._categories import is_nan, numbered, places
 
 MOST_CATEGORIES = 255  # of a column: sets are of 256 bits, and one is for what is missing
+FEWER = "Join rare ones, or encode the column as numbers first (TargetEncoder)."
 
 
 class CategoryColumns(Estimator):
@@ -78,9 +79,8 @@ class CategoryColumns(Estimator):
                     f"{_name_of(names, j, 'Column')} of the source holds words, and {owner}.categorical_features does not"
                     " name it. Name it there, say 'from_dtype', or leave it out: scan(..., features=[...])."
                 )
-        found = learn_words(data.X, name=owner)
-        for j, known in found.items():
-            self._require_few(sum(one is not None for one in known.tolist()), j, names)
+        most, limit = self._most_categories()
+        found = learn_words(data.X, name=owner, most=most, refusal=f"{limit} categories. {FEWER}")
         categories = [found.get(j, np.empty(0)) for j in range(schema.n_features)]
         return data._replace(X=Coded(data.X, found), categories=categories)
 
@@ -125,13 +125,16 @@ class CategoryColumns(Estimator):
         return values, np.where(codes < count, codes, np.nan)
 
     def _require_few(self, count: int, j: int, names: Array | None) -> None:
-        most = getattr(self, "max_bins", MOST_CATEGORIES)
+        most, limit = self._most_categories()
         if count > most:
-            limit = f"max_bins={most}" if hasattr(self, "max_bins") else str(most)
             raise InvalidData(
-                f"{_name_of(names, j, 'Categorical column')} has {count} categories, more than {limit}. Join rare ones, or encode"
-                " the column as numbers first (TargetEncoder)."
+                f"{_name_of(names, j, 'Categorical column')} has {count} categories, more than {limit}. {FEWER}"
             )
+
+    def _most_categories(self) -> tuple[int, str]:
+        """Return how many categories a column may have, and the same in words."""
+        most = getattr(self, "max_bins", MOST_CATEGORIES)
+        return most, f"max_bins={most}" if hasattr(self, "max_bins") else str(most)
 
     def _names_categories(self) -> bool:
         """Whether ``categorical_features`` names columns, rather than leaving them to their types."""

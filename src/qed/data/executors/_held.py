@@ -16,7 +16,7 @@ from qed.data._parts import innermost
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from qed.data._chunk import Chunk
+    from qed.data._chunk import Chunk, MixedChunk
     from qed.data._parts import Part
 
 HELD_BYTES = 3 << 28  # of chunks that a worker keeps between passes; with what a pass needs, it stays below 1.5 GB
@@ -32,7 +32,7 @@ class HeldPart:
     """The chunks of a part, in the memory of a worker."""
 
     label: str
-    data: tuple[Chunk, ...]
+    data: tuple[Chunk | MixedChunk, ...]
 
     @classmethod
     def of(cls, part: Part) -> Self:
@@ -44,7 +44,7 @@ class HeldPart:
         """Rows of all chunks."""
         return sum(chunk.n_rows for chunk in self.data)
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Chunk | MixedChunk]:
         """Give the chunks, into which nobody writes."""
         return iter(self.data)
 
@@ -56,8 +56,7 @@ class HeldBlock:
     parts: tuple[HeldPart, ...]
 
     def __sizeof__(self) -> int:  # by which Dask tells what is worth moving
-        chunks = (chunk for part in self.parts for chunk in part.data)
-        return sum(one.nbytes for chunk in chunks for one in (chunk.X, chunk.y, chunk.s) if one is not None)
+        return sum(chunk.nbytes for part in self.parts for chunk in part.data)
 
 
 class Block:
