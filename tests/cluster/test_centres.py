@@ -184,6 +184,18 @@ def test_a_kernel_separates_rings_and_the_linear_one_is_k_means():
         KernelKMeans(4).fit(X[:3])
 
 
+def test_a_kernel_that_is_not_symmetric_is_refused_and_rounding_is_not():
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    lower = np.tril(np.ones_like(K), -1)
+    rounded = KernelKMeans(4, kernel="precomputed", random_state=0).fit(K * (1 + 1e-14 * lower))
+    assert qed.verify(rounded, K * (1 + 1e-14 * lower)).holds
+    for off in (1e-9, 0.5):
+        with pytest.raises(InvalidData, match=r"must be symmetric.* differ by up to .* Give a symmetric kernel"):
+            KernelKMeans(4, kernel="precomputed").fit(K * (1 + off * lower))
+    with pytest.raises(InvalidData, match="must be symmetric"):
+        KernelKMeans(4, kernel=lambda a, b: float(a @ b + a[0])).fit(X)
+
+
 @pytest.mark.parametrize("kind", [KMeans, MiniBatchKMeans, BisectingKMeans, SoftKMeans, KernelKMeans])
 def test_changed_labels_and_too_few_rows_are_refused(kind):
     model = kind(3, random_state=0).fit(X)

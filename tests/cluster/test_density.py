@@ -180,8 +180,12 @@ def test_one_tree_of_hdbscan_gives_the_clusters_of_every_distance(cut):
         np.testing.assert_array_equal(found < 0, want < 0)
         pairs = set(zip(found.tolist(), want.tolist(), strict=True))
         assert len(pairs) == len(set(found.tolist())) == len(set(want.tolist()))
-    for odd in (-1.0, np.nan):
-        with pytest.raises(qed.InvalidParameter, match="cut_distance must be"):
+    assert (ours.dbscan_clustering(np.inf) == 0).all()
+    for odd in (-1.0, np.nan, "a", None, True, [0.1], 1j):
+        with pytest.raises(
+            qed.InvalidParameter, match=r"cut_distance must be a real number >= 0, got .* distance to cut"
+        ):
             ours.dbscan_clustering(odd)
-    with pytest.raises(qed.InvalidParameter, match="min_cluster_size must be"):
-        ours.dbscan_clustering(0.1, 0)
+    for few in (0, "3", 2.5, True, None):
+        with pytest.raises(qed.InvalidParameter, match=r"min_cluster_size must be an integer >= 1, got .* rows"):
+            ours.dbscan_clustering(0.1, few)

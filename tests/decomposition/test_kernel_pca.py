@@ -97,6 +97,46 @@ def test_a_kernel_that_is_no_inner_product_is_refused_however_many_rows(n, monke
         qed.verify(KernelPCA(3, kernel="sigmoid", gamma=0.1, random_state=0).fit(rows), rows)
 
 
+@pytest.mark.parametrize("n", [100, 700])
+def test_what_the_fit_takes_for_an_inner_product_so_does_the_checker(n):
+    draws = np.random.default_rng(5)
+    axes = np.linalg.qr(np.column_stack([np.ones(n), draws.standard_normal((n, n - 1))]))[0][:, 1:]
+    values = np.concatenate([[30.0, 20.0, 10.0], draws.uniform(0, 0.02, n - 5), [0.0]])
+    for least, is_one in ((0.0, True), (-5e-8 * values.sum(), True), (-2e-4, False)):
+        values[-1] = least  # far inside of what the leading pairs show
+        K = (axes * values) @ axes.T
+        model = KernelPCA(3, kernel="precomputed", random_state=0)
+        if is_one:
+            assert qed.verify(model.fit((K + K.T) / 2), (K + K.T) / 2).holds
+            continue
+        with pytest.raises(InvalidData, match=r"-0\.0002 of a total"):
+            model.fit((K + K.T) / 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_known"),
+    [
+        ({"kernel": "linear"}, True),
+        ({"kernel": "rbf"}, True),
+        ({"kernel": "laplacian"}, True),
+        ({"kernel": "cosine"}, True),
+        ({"kernel": "poly"}, True),
+        ({"kernel": "poly", "coef0": -1.0}, False),
+        ({"kernel": "poly", "degree": 1.5}, False),
+        ({"kernel": "sigmoid"}, False),
+        ({"kernel": np.dot}, False),
+        ({"kernel": "precomputed"}, False),
+    ],
+)
+def test_only_a_kernel_that_is_positive_for_any_rows_takes_no_factor(options, is_known, monkeypatch):
+    asked = []
+    monkeypatch.setattr("qed.decomposition._kernel_pca._require_positive", lambda *_: asked.append(1))
+    monkeypatch.setattr("qed.decomposition._kernel_pca._negligible", lambda *_: 1e9)
+    rows = np.random.default_rng(6).random((501, 3))
+    KernelPCA(2, random_state=0, **options).fit(rows @ rows.T if options["kernel"] == "precomputed" else rows)
+    assert bool(asked) != is_known
+
+
 def test_a_kernel_that_gives_no_number_is_refused_in_words():
     for odd in (lambda a, b: "word", lambda a, b: None, lambda a: 1.0, np.add):
         with pytest.raises(qed.InvalidParameter, match="gives no number"):

@@ -28,6 +28,7 @@ from qed.core import (
 from qed.data._kernels import UNIT
 
 AtLeastTwo = Annotated[int, Number(low=2, whole=True)]
+CUT_DISTANCE, CLUSTER_ROWS = Number(low=0, infinite=True), Number(low=1, whole=True)
 
 
 class HDBSCAN(Clusterer):
@@ -145,10 +146,15 @@ class HDBSCAN(Clusterer):
             Clusters, -1 for noise.
         """
         self._check_is_fitted()
-        if not cut_distance >= 0:
-            raise InvalidParameter(f"cut_distance must be a number >= 0, got {cut_distance!r}.")
-        if min_cluster_size < 1:
-            raise InvalidParameter(f"min_cluster_size must be at least 1, got {min_cluster_size!r}.")
+        for name, value, rule in (
+            ("cut_distance", cut_distance, CUT_DISTANCE),
+            ("min_cluster_size", min_cluster_size, CLUSTER_ROWS),
+        ):
+            if not rule.accepts(value):
+                raise InvalidParameter(
+                    f"{name} must be {rule.words}, got {value!r:.80}. Give dbscan_clustering a distance to cut the tree at, and"
+                    " optionally how many rows a cluster has at least."
+                )
         groups = Dendrogram(self.tree_children_, self.tree_distances_).cut(height=float(cut_distance))
         is_large = np.bincount(groups) >= min_cluster_size
         return np.where(is_large, np.cumsum(is_large) - 1, -1)[groups]

@@ -62,8 +62,9 @@ class KernelPCA(Transformer, min_samples=2):
 
     Cost
     ----
-    O(n^2 p) for the kernel, 16 n^2 bytes, refused beforehand where they do not fit; O(n^2) a product for few components, O(n^3)
-    for all. A new row costs O(n p).
+    O(n^2 p) for the kernel; O(n^2) a product for few components, O(n^3) for all. A kernel that is not known to be positive
+    semidefinite takes a Cholesky factor as well, n^3 / 3. Memory of 16 n^2 bytes, 24 n^2 with that factor, refused beforehand
+    where they do not fit. A new row costs O(n p).
 
     Notes
     -----
@@ -150,8 +151,11 @@ class KernelPCA(Transformer, min_samples=2):
         n = len(rows)
         seen = fingerprint(data.X, np.empty((n, 0)), None)
         require_range(ArraySource(data.X, None, None), seen)
+        copies = 2 if self._is_inner_product() else 3  # with its Cholesky factor
         require_memory(
-            16 * n * n, f"The kernel of {n} x {n} numbers", "Fit a sample of the rows, and transform the others."
+            8 * copies * n * n,
+            f"The kernel of {n} x {n} numbers",
+            "Fit a sample of the rows, and transform the others.",
         )
         self.gamma_ = 1.0 / rows.shape[1] if self.gamma is None else float(self.gamma)
         K = rows if self.kernel == "precomputed" else self._kernel(rows, None)
@@ -192,10 +196,24 @@ class KernelPCA(Transformer, min_samples=2):
                 found = from_similarities(apply, n, max(total, 0.0), search)
                 if found.least < -_negligible(total, rounding):
                     raise _negative(found.least, total)
+                if not self._is_inner_product():  # the least of leading pairs is only above the least of all
+                    _require_positive(self._centred(K), max(total, 0.0), rounding)
                 return found
-            centred = K - self.kernel_means_ - self.kernel_means_[:, None] + self.kernel_mean_
+            centred = self._centred(K)
             _require_positive(centred, max(total, 0.0), rounding)
             return from_columns(centred, rounding, search)
+
+    def _is_inner_product(self) -> bool:
+        """Tell whether the kernel is known to be positive semidefinite for any rows, so that no factor has to show it."""
+        if self.kernel == "poly":  # a sum of powers of the linear kernel, with coefficients >= 0
+            return self.coef0 >= 0 and float(self.degree).is_integer()
+        return self.kernel in ("linear", "rbf", "cosine", "laplacian")
+
+    def _centred(self, K: Array) -> Array:
+        centred = K - self.kernel_means_
+        centred -= self.kernel_means_[:, None]
+        centred += self.kernel_mean_
+        return np.asarray(centred)
 
     def _store(self, found: Components, seen: Any) -> None:
         noise = 64 * len(found.components[0]) * np.finfo(np.float64).eps * max(float(found.values[0]), 0.0)
@@ -295,7 +313,11 @@ def _negligible(total: float, rounding: float) -> float:
 
 def _require_positive(centred: Array, total: float, rounding: float) -> None:
     allowed = _negligible(total, rounding)
-    if _kernels.factorises(centred + allowed * np.eye(len(centred))):
+    diagonal = centred.diagonal().copy()
+    np.fill_diagonal(centred, diagonal + allowed)  # in place: another n by n numbers might not fit
+    factorises = _kernels.factorises(centred)
+    np.fill_diagonal(centred, diagonal)
+    if factorises:
         return
     least = float(np.min(np.linalg.eigvalsh(centred)))
     if least < -allowed:
