@@ -87,14 +87,14 @@ def _newton_step(table: Any, q: Any, code: Any, w: Any, cuts: Any) -> tuple[Any,
     above, below = (code[:, np.newaxis] == np.arange(m)), (code[:, np.newaxis] == np.arange(1, m + 1))
     inner = np.array([q[code == j].sum() for j in range(1, m)], dtype=EXTENDED)
     near = -np.expm1(-np.diff(cuts))
-    pushes, bends = inner * (1 - near) / near, inner * (1 - near) / near**2
+    pushes, curvatures = inner * (1 - near) / near, inner * (1 - near) / near**2
     # scores fall by a coefficient and rise by a cut point: rows of the matrices of both sides
     sides = np.hstack([table, -above.astype(EXTENDED)]), np.hstack([table, -below.astype(EXTENDED)])
     gradient = np.concatenate([w, np.zeros(m, EXTENDED)]) + sides[0].T @ (q * u) - sides[1].T @ (q * v)
     apart = np.hstack([np.zeros((m - 1, len(w))), np.diff(np.eye(m), axis=0)]).astype(EXTENDED)
     gradient -= apart.T @ pushes
     curvature = sum(one.T @ ((q * s * (1 - s))[:, np.newaxis] * one) for one, s in zip(sides, (u, v), strict=True))
-    curvature += apart.T @ (bends[:, np.newaxis] * apart) + np.diag(np.r_[np.ones(len(w)), np.zeros(m)])
+    curvature += apart.T @ (curvatures[:, np.newaxis] * apart) + np.diag(np.r_[np.ones(len(w)), np.zeros(m)])
     scale = 1 / np.sqrt(np.diagonal(curvature))
     try:
         step = np.linalg.solve(
