@@ -8,6 +8,7 @@ import threading
 import time
 
 import dask
+import dask.dataframe as dd
 import distributed
 import numpy as np
 import pandas as pd
@@ -18,7 +19,6 @@ import qed
 from qed.cluster import KMeans
 from qed.core._errors import ClusterLost, InvalidData
 from qed.core._events import listen
-from qed.data.executors._dask import DaskExecutor
 from qed.ensemble import HistGradientBoostingClassifier
 from qed.linear_model import LogisticRegression
 
@@ -283,27 +283,40 @@ def id_of(item):
 @pytest.mark.parametrize("way", ["map", "placed"])
 def test_results_that_are_lost_before_they_are_taken_are_computed_again(way, monkeypatch):
     """All workers die when every task has ended, and none of the results has been taken."""
-    gathered, killed = DaskExecutor._gathered, []
-
-    def kill_all_then_gather(runs, taken, waiting):
-        if not killed:
-            killed.extend(client.run(os.getpid).values())
-            before = set(client.nthreads())
-            for pid in killed:
-                os.kill(pid, signal.SIGKILL)
-            while before & set(client.nthreads()):
-                time.sleep(0.01)
-        return gathered(runs, taken, waiting)
-
-    monkeypatch.setattr(DaskExecutor, "_gathered", kill_all_then_gather)
+    killed = []
     with (
         new_cluster() as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         qed.executor(client) as runs,
     ):
+        gather = client.gather
+
+        def kill_all_then_gather(futures, **options):
+            if not killed:
+                killed.extend(client.run(os.getpid).values())
+                before = set(client.nthreads())
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
+                while before & set(client.nthreads()):
+                    time.sleep(0.01)
+            return gather(futures, **options)
+
+        monkeypatch.setattr(client, "gather", kill_all_then_gather)
         apply = runs.placed_map() if way == "placed" else runs.map
         assert list(apply(id_of, [Numbered(k) for k in range(6)])) == list(range(6))
     assert len(killed) == 2
+
+
+def test_a_partition_that_cannot_be_counted_is_named():
+    whole = dd.from_map(_die, [0, 1], meta=TABLE[:0])
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        new_cluster(1) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        qed.executor(client),
+        pytest.raises(ClusterLost, match=r"while they computed the rows of partition \d of the Dask collection"),
+    ):
+        qed.scan(whole, target="y").parts()[0].n_rows  # noqa: B018  (asking for them counts them)
 
 
 def test_only_what_a_dead_worker_had_is_sent_again(tmp_path):

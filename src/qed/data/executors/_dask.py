@@ -45,6 +45,7 @@ from qed.data.executors import _held
 from qed.data.executors._array_layout import ArrayLayout
 from qed.data.executors._choice import current_executor, scratch_in
 from qed.data.executors._local import Remote
+from qed.data.executors._sent import Placed, Sent, Stranded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,13 +61,6 @@ CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still the
 SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
 CONNECT_SECONDS = 10
 WORKERLESS_SECONDS = 300.0  # how long tasks wait for a worker where none is left: what Dask gives a silent one
-
-
-class Stranded(Exception):  # noqa: N818  (nobody outside of this file sees it)
-    """Tasks wait for a worker that is not among those that are there."""
-
-    def __init__(self, workers: set[str]) -> None:
-        self.workers = workers
 
 
 class DaskExecutor(Remote):
@@ -141,7 +135,7 @@ class DaskExecutor(Remote):
 
     def placed_map(self) -> Callable[[Callable[[A], B], Iterable[A]], Iterator[B]]:
         """Return a map that sends items of the same ``number`` to the same worker, as long as that lives."""
-        return Placed(self, self._client).map
+        return Placed(self).map
 
     def run_everywhere(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function on every worker; a cluster that cannot be reached is left alone."""
@@ -166,6 +160,19 @@ class DaskExecutor(Remote):
             _run_each, [function] * n, packed, [__version__] * n, kept, places, pure=False, batch_size=n
         )
         return [Sent(*one) for one in zip(futures, groups, addresses, strict=True)]
+
+    def submit_to(self, address: str, function: Any, items: list[Any], places: list[int]) -> list[Sent]:
+        """Send items to a worker; one that joins, or has nothing to do, may take them."""
+        there = {"workers": [address], "allow_other_workers": True}
+        if isinstance(innermost(items[0]), DelayedPart):
+            tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
+            futures = self._client.compute(tasks, **there)
+            return [
+                Sent(future, [item], address, [at]) for future, item, at in zip(futures, items, places, strict=True)
+            ]
+        packed = [_packed(item) for item in items]
+        future = self._client.submit(_run_each, _packed(function), packed, __version__, pure=False, **there)
+        return [Sent(future, items, address, places)]
 
     def _hold(self, group: list[Any]) -> tuple[Any, list[int], str]:
         """Return the future of a block that is read again, which parts of it are meant, and its worker; None to read files."""
@@ -320,98 +327,6 @@ class DaskExecutor(Remote):
 
     def __repr__(self) -> str:
         return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
-
-
-class Placed:
-    """Items that have a number go to the worker that had that number before: one task a thread, of all items that it gets.
-
-    A worker that dies loses its numbers to the others. Dask then gives its tasks to them, too.
-    """
-
-    def __init__(self, runs: DaskExecutor, client: distributed.Client) -> None:
-        self._runs, self._client = runs, client
-        self._owners: dict[int, tuple[str, int]] = {}
-
-    def map(self, function: Callable[[Any], B], items: Iterable[Any], /) -> Iterator[B]:
-        """Apply the function on the workers; results come in the order of the items."""
-        every = list(items)
-        answers: dict[int, Any] = {}
-        waiting: deque[Sent] = deque()
-        with self._runs.cleared(waiting):
-            waiting.extend(self._send(function, every, range(len(every))))
-            while waiting:
-                sent = list(waiting)
-                try:
-                    found = self._runs.ready(waiting, len(waiting))
-                except Stranded as stranded:
-                    self._runs.send_again(
-                        waiting, stranded.workers, lambda sent: self._send(function, sent.group, sent.places)
-                    )
-                    continue
-                for one, some in zip(sent, found, strict=True):
-                    answers.update(zip(one.places, some, strict=True))
-        return iter([answers[place] for place in range(len(every))])
-
-    def _send(self, function: Any, items: Sequence[Any], places: Sequence[int]) -> list[Sent]:
-        """Send items to the workers that their numbers belong to; places are those of their answers."""
-        owners = self._placed([item.number for item in items], self._runs.require_cluster())
-        groups: dict[tuple[str, int], list[tuple[int, Any]]] = {}
-        for place, item, owner in zip(places, items, owners, strict=True):
-            groups.setdefault(owner, []).append((place, item))
-        return [sent for (address, _), pairs in groups.items() for sent in self._submit(function, pairs, address)]
-
-    def _placed(self, numbers: Sequence[int], threads: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Return the worker and its thread that each number belongs to; new ones go to those that have fewest."""
-        load = dict.fromkeys(threads, 0)
-        self._owners = {number: owner for number, owner in self._owners.items() if owner in load}
-        for owner in self._owners.values():
-            load[owner] += 1
-        for number in numbers:
-            if number not in self._owners:
-                self._owners[number] = min(load, key=lambda one: (load[one], one))
-                load[self._owners[number]] += 1
-        return [self._owners[number] for number in numbers]
-
-    def _submit(self, function: Any, pairs: list[tuple[int, Any]], address: str) -> list[Sent]:
-        there = {"workers": [address], "allow_other_workers": True}
-        places, items = [place for place, _ in pairs], [item for _, item in pairs]
-        if isinstance(innermost(items[0]), DelayedPart):
-            tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
-            futures = self._client.compute(tasks, **there)
-            return [
-                Sent(future, [item], address, [at]) for future, item, at in zip(futures, items, places, strict=True)
-            ]
-        packed = [_packed(item) for item in items]
-        future = self._client.submit(_run_each, _packed(function), packed, __version__, pure=False, **there)
-        return [Sent(future, items, address, places)]
-
-
-class Sent(NamedTuple):
-    """A task that was sent out, and the items that it answers."""
-
-    future: Any
-    group: list[Any]
-    address: str = ""  # of the worker that it, or the reading of its block, was sent to, if to a certain one
-    places: Sequence[int] = ()  # of the answers among those of all items, where these come in another order
-    deaths: int = 0  # how often it was sent again because that worker was gone
-
-    def is_stranded(self, workers: set[str]) -> bool:
-        """Say whether it has no result, and its worker is not among these."""
-        has_ended = self.future.status in ("finished", "error")  # "lost" and "cancelled" have not: its block may be forgotten
-        return bool(self.address) and self.address not in workers and not has_ended
-
-    def given_up(self) -> ClusterLost:
-        """Return the error that workers died of it."""
-        return ClusterLost(
-            f"Workers died again and again while they computed {self.label or 'a task'}: it may need more memory than a worker "
-            "has. Give workers more memory, or scan with a smaller batch_rows."
-        )
-
-    @property
-    def label(self) -> str:
-        """The first item, and how many there are behind it."""
-        first, count = str(getattr(self.group[0], "label", "")), len(self.group)
-        return first if count == 1 or not first else f"{first} and {count - 1} parts behind it"
 
 
 def _packed(one: Any) -> Any:
