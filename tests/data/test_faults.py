@@ -7,6 +7,8 @@ import signal
 import threading
 import time
 
+import dask
+import dask.dataframe as dd
 import distributed
 import numpy as np
 import pandas as pd
@@ -239,3 +241,112 @@ def test_every_part_is_visited_by_one_worker_at_a_time():
         thread.join()
     assert not errors
     np.testing.assert_array_equal(models[0].trees_.value, models[1].trees_.value)
+
+
+class Numbered:
+    """An item that stays where it is."""
+
+    def __init__(self, number, label="the item"):
+        self.number, self.label = number, label
+
+
+def _die(item):
+    os._exit(1)
+
+
+@pytest.mark.parametrize("way", ["map", "placed", "kept"])
+def test_a_task_that_kills_every_worker_is_given_up(way, tmp_path):
+    """Sent again under a new name, it would be a task that has killed nobody."""
+    TABLE[:300].to_parquet(tmp_path / "only.parquet", row_group_size=300)
+    rows = qed.scan(str(tmp_path / "*.parquet"), target="y")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        new_cluster(1) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        qed.executor(client) as runs,
+    ):
+        items = [Numbered(0), Numbered(1)]
+        if way == "kept":
+            items = rows.parts()
+            runs.expect_passes(items)
+        apply = runs.placed_map() if way == "placed" else runs.map
+        with pytest.raises(ClusterLost, match=r"Workers died again and again while they computed (the item|only)"):
+            list(apply(_die, items))
+        client.wait_for_workers(1)
+        assert list(apply(id_of, items)) == [id_of(one) for one in items]
+
+
+def id_of(item):
+    return getattr(item, "number", None)
+
+
+@pytest.mark.parametrize("way", ["map", "placed"])
+def test_results_that_are_lost_before_they_are_taken_are_computed_again(way, monkeypatch):
+    """All workers die when every task has ended, and none of the results has been taken."""
+    killed = []
+    with (
+        new_cluster() as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        qed.executor(client) as runs,
+    ):
+        gather = client.gather
+
+        def kill_all_then_gather(futures, **options):
+            if not killed:
+                killed.extend(client.run(os.getpid).values())
+                before = set(client.nthreads())
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
+                while before & set(client.nthreads()):
+                    time.sleep(0.01)
+            return gather(futures, **options)
+
+        monkeypatch.setattr(client, "gather", kill_all_then_gather)
+        apply = runs.placed_map() if way == "placed" else runs.map
+        assert list(apply(id_of, [Numbered(k) for k in range(6)])) == list(range(6))
+    assert len(killed) == 2
+
+
+def test_a_partition_that_cannot_be_counted_is_named():
+    whole = dd.from_map(_die, [0, 1], meta=TABLE[:0])
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        new_cluster(1) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        qed.executor(client),
+        pytest.raises(ClusterLost, match=r"while they computed the rows of partition \d of the Dask collection"),
+    ):
+        qed.scan(whole, target="y").parts()[0].n_rows  # noqa: B018  (asking for them counts them)
+
+
+def test_only_what_a_dead_worker_had_is_sent_again(tmp_path):
+    """What the worker that lives has begun, or has ended, is not begun a second time."""
+    with (
+        new_cluster() as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        qed.executor(client) as runs,
+    ):
+        found = list(runs.placed_map()(_FirstDiesOnce(tmp_path), [Numbered(0), Numbered(1)]))
+    begun = [path.name[0] for path in tmp_path.iterdir()]
+    assert found == [0, 1]
+    assert begun.count("0") > 1
+    assert begun.count("1") == 1
+
+
+class _FirstDiesOnce:
+    """Item 0 kills its worker when item 1 has begun on the other one; when it is there again, it gives its number."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, item):
+        (self.folder / f"{item.number}-{time.time_ns()}").touch()
+        if item.number == 0 and len(list(self.folder.glob("0-*"))) == 1:
+            while not list(self.folder.glob("1-*")):
+                time.sleep(0.01)
+            os._exit(1)
+        if item.number == 0:
+            time.sleep(
+                2
+            )  # the loss is seen before Dask's own second attempt has ended; the outcome is the same if it is not
+        return item.number

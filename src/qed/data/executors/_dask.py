@@ -2,9 +2,9 @@
 
 **Faults.** A task is a pure function of a part. When a worker dies, Dask gives its tasks to another, and the answer has the same
 bits. Tasks that were sent to a certain worker, which is gone, are sent again: where no other was there at that moment, Dask would
-keep them for it without limit. A part during which `distributed.scheduler.allowed-failures` workers die (3 unless configured) is
-given up, with an error that names its files and row groups. When the scheduler cannot be reached any more, or no worker comes back,
-`ClusterLost` is raised.
+keep them for it without limit. A part is given up, with an error that names its files and row groups, when more workers die during
+it than `distributed.scheduler.allowed-failures` (3 unless configured): Dask counts for a task, and `Sent.deaths` for one that is
+sent again. When the scheduler cannot be reached any more, or no worker comes back, `ClusterLost` is raised.
 
 **Order and memory.** At most `TASKS_PER_THREAD` tasks for each thread of the cluster are under way. Results are taken in the
 order of the items. A worker holds, for each of its threads, one chunk of the part that it reads, and the part's result.
@@ -16,12 +16,13 @@ Dask sends work to where they are, and reads again what a dead worker had.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
 from collections import deque
-from concurrent.futures import CancelledError
-from contextlib import suppress
+from concurrent.futures import CancelledError, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, islice, takewhile
@@ -44,6 +45,7 @@ from qed.data.executors import _held
 from qed.data.executors._array_layout import ArrayLayout
 from qed.data.executors._choice import current_executor, scratch_in
 from qed.data.executors._local import Remote
+from qed.data.executors._sent import Placed, Sent, Stranded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,10 +61,6 @@ CHECK_SECONDS = 0.5  # how often a wait looks whether the scheduler is still the
 SLOW_SECONDS = 30.0  # a part that is waited for this long is named in the log
 CONNECT_SECONDS = 10
 WORKERLESS_SECONDS = 300.0  # how long tasks wait for a worker where none is left: what Dask gives a silent one
-
-
-class Stranded(Exception):  # noqa: N818  (nobody outside of this file sees it)
-    """Tasks wait for a worker that is gone."""
 
 
 class DaskExecutor(Remote):
@@ -102,7 +100,7 @@ class DaskExecutor(Remote):
 
     def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply the function on the workers; results come in the order of the items."""
-        client, rest = self._client, iter(items)
+        rest = iter(items)
         if self._lost is not None:  # what is left of a fit that was cut short
             yield from map(function, rest)
             return
@@ -110,30 +108,24 @@ class DaskExecutor(Remote):
         self._held.passes += 1
         groups = (list(group) for _, group in groupby(rest, key=self._held.of))
         waiting: deque[Sent] = deque()
-        try:
-            while True:
-                if len(waiting) <= half:  # tasks go out, and results come in, several in a message
-                    waiting.extend(self._submit(function, list(islice(groups, 2 * half - len(waiting)))))
-                if not waiting:
-                    return
-                try:
-                    answers = self.ready(waiting, min(half, len(waiting)), self._held.keepers)
-                except Stranded:
-                    self._held.let_go_of_unread(self._workers())
-                    client.cancel([sent.future for sent in waiting])
-                    waiting = deque(self._submit(function, [sent.group for sent in waiting]))
-                    continue
-                for some in answers:
-                    yield from some
-        except Exception as error:
-            lost = self.loss_behind(error)
-            if lost is None:
-                raise
-            raise lost from error
-        finally:  # an error, Ctrl-C, or nobody asks for the rest
-            if client.status == "running":
-                self._held.let_go_of_unread()
-                client.cancel([sent.future for sent in waiting])
+        with self.cleared(waiting):
+            try:
+                while True:
+                    if len(waiting) <= half:  # tasks go out, and results come in, several in a message
+                        waiting.extend(self._submit(function, list(islice(groups, 2 * half - len(waiting)))))
+                    if not waiting:
+                        return
+                    try:
+                        answers = self.ready(waiting, min(half, len(waiting)))
+                    except Stranded as stranded:
+                        self._held.let_go(stranded.workers)
+                        self.send_again(waiting, stranded.workers, lambda sent: self._submit(function, [sent.group]))
+                        continue
+                    for some in answers:
+                        yield from some
+            finally:
+                if self._client.status == "running":
+                    self._held.let_go()
 
     def map_tasks(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply a function that holds much: it is sent once, to every worker."""
@@ -143,7 +135,7 @@ class DaskExecutor(Remote):
 
     def placed_map(self) -> Callable[[Callable[[A], B], Iterable[A]], Iterator[B]]:
         """Return a map that sends items of the same ``number`` to the same worker, as long as that lives."""
-        return Placed(self, self._client).map
+        return Placed(self).map
 
     def run_everywhere(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function on every worker; a cluster that cannot be reached is left alone."""
@@ -156,23 +148,37 @@ class DaskExecutor(Remote):
 
     def _submit(self, function: Any, groups: list[list[A]]) -> list[Sent]:
         """Send tasks out, each with items that it answers one by one."""
-        if groups and isinstance(innermost(groups[0][0]), DelayedPart):
+        if not groups:
+            return []
+        if isinstance(innermost(groups[0][0]), DelayedPart):
             tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for (item,) in groups]
-            futures = self._client.compute(tasks)
-        else:
-            n, function = len(groups), _packed(function)
-            packed = [[_packed(item) for item in group] for group in groups]
-            kept, places = zip(*map(self._hold, groups), strict=True) if groups else ((), ())
-            futures = self._client.map(
-                _run_each, [function] * n, packed, [__version__] * n, kept, places, pure=False, batch_size=n or None
-            )
-        return [Sent(future, group) for future, group in zip(futures, groups, strict=True)]
+            return [Sent(*one) for one in zip(self._client.compute(tasks), groups, strict=True)]
+        n, function = len(groups), _packed(function)
+        packed = [[_packed(item) for item in group] for group in groups]
+        kept, places, addresses = zip(*map(self._hold, groups), strict=True)
+        futures = self._client.map(
+            _run_each, [function] * n, packed, [__version__] * n, kept, places, pure=False, batch_size=n
+        )
+        return [Sent(*one) for one in zip(futures, groups, addresses, strict=True)]
 
-    def _hold(self, group: list[Any]) -> tuple[Any, list[int]]:
-        """Return the future of a block that is read again, and which of its parts are meant; None where files are read."""
+    def submit_to(self, address: str, function: Any, items: list[Any], places: list[int]) -> list[Sent]:
+        """Send items to a worker; one that joins, or has nothing to do, may take them."""
+        there = {"workers": [address], "allow_other_workers": True}
+        if isinstance(innermost(items[0]), DelayedPart):
+            tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
+            futures = self._client.compute(tasks, **there)
+            return [
+                Sent(future, [item], address, [at]) for future, item, at in zip(futures, items, places, strict=True)
+            ]
+        packed = [_packed(item) for item in items]
+        future = self._client.submit(_run_each, _packed(function), packed, __version__, pure=False, **there)
+        return [Sent(future, items, address, places)]
+
+    def _hold(self, group: list[Any]) -> tuple[Any, list[int], str]:
+        """Return the future of a block that is read again, which parts of it are meant, and its worker; None to read files."""
         block = self._held.of(group[0])
         if not isinstance(block, _held.Block):
-            return None, []
+            return None, [], ""
         parts = block.parts
         if block.used and block.chunks is None and parts and self._held.has_room(block.nbytes, self._most_held()):
             threads, self._turn = self.require_cluster(), self._turn + 1
@@ -181,7 +187,8 @@ class DaskExecutor(Remote):
             block.chunks = self._client.submit(_read_block, packed, __version__, pure=False, **there)
             block.address = address
         block.used = self._held.passes
-        return block.chunks, [block.place(innermost(item)) for item in group]
+        address = "" if block.chunks is None else block.address
+        return block.chunks, [block.place(innermost(item)) for item in group], address
 
     def _most_held(self) -> float:
         """Return how many bytes of chunks all workers together may keep."""
@@ -189,35 +196,71 @@ class DaskExecutor(Remote):
         limits = (_held.HELD_SHARE * (worker["memory_limit"] or np.inf) for worker in workers)
         return float(sum(min(_held.HELD_BYTES, limit) for limit in limits))
 
-    def ready(self, waiting: deque[Sent], count: int, bound_to: Callable[[], set[str]]) -> list[Any]:
+    def ready(self, waiting: deque[Sent], count: int) -> list[Any]:
         """Wait for the first so many results, and take them with those behind them that are there as well.
 
-        ``bound_to`` gives the workers that tasks were sent to; `Stranded` is raised when one is gone.
+        `Stranded` is raised when a worker is gone that any of the tasks was sent to; then none is taken.
         """
-        self._wait_for(list(islice(waiting, count)), bound_to)
+        self._wait_for(waiting, count)
         count += sum(1 for _ in takewhile(lambda one: one.future.status == "finished", islice(waiting, count, None)))
-        taken = [waiting.popleft() for _ in range(count)]
+        taken = list(islice(waiting, count))
         failed = next((one for one in taken if one.future.status == "error"), None)  # of several, the first is told
         try:
-            return list(self._client.gather([one.future for one in ([failed] if failed else taken)]))
+            answers = self._gathered([failed] if failed else taken, waiting)
         except distributed.KilledWorker as error:
-            label = failed.label if failed else ""
-            raise ClusterLost(
-                f"Workers died again and again while they computed {label or 'a task'}: it may need more memory than a worker "
-                "has. Give workers more memory, or scan with a smaller batch_rows."
-            ) from error
+            raise (failed or taken[0]).given_up() from error
+        for _ in taken:
+            waiting.popleft()
+        return answers
 
-    def _wait_for(self, tasks: list[Sent], bound_to: Callable[[], set[str]]) -> None:
-        """Wait until tasks have ended, well or not; look now and then whether the cluster is still there."""
+    def _gathered(self, taken: list[Sent], waiting: deque[Sent]) -> list[Any]:
+        """Take results. One that was lost with its worker is waited for again, as `ready` did."""
+        if self._client.status != "running":
+            raise self.gone()
+        gathered = self._client.gather([one.future for one in taken], asynchronous=True)
+        coming = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
+        while wait([coming], CHECK_SECONDS).not_done:
+            self._workers()
+            self._wait_for(waiting, len(taken))
+        return list(coming.result())
+
+    def send_again(self, waiting: deque[Sent], workers: set[str], send: Callable[[Sent], list[Sent]]) -> None:
+        """Send tasks again whose worker is gone, in their place; the others go on. What workers died of is given up."""
+        stranded = [sent.is_stranded(workers) for sent in waiting]
+        self._client.cancel([sent.future for sent, is_stranded in zip(waiting, stranded, strict=True) if is_stranded])
+        allowed = dask.config.get("distributed.scheduler.allowed-failures")
+        for is_stranded in stranded:
+            sent = waiting.popleft()
+            if is_stranded and sent.deaths >= allowed:
+                raise sent.given_up()
+            again = (one._replace(deaths=sent.deaths + 1) for one in send(sent)) if is_stranded else [sent]
+            waiting.extend(again)
+
+    @contextmanager
+    def cleared(self, waiting: deque[Sent]) -> Iterator[None]:
+        """Cancel what is left after an error, after Ctrl-C, or when nobody asks for the rest; tell that the cluster is lost."""
+        try:
+            yield
+        except Exception as error:
+            lost = self.loss_behind(error)
+            if lost is None:
+                raise
+            raise lost from error
+        finally:
+            if waiting and self._client.status == "running":
+                self._client.cancel([sent.future for sent in waiting])
+
+    def _wait_for(self, waiting: deque[Sent], count: int) -> None:
+        """Wait until the first tasks have ended, well or not; look now and then whether the cluster is still there."""
         since, warned = time.monotonic(), False
         workers_seen = since
-        while under_way := [one for one in tasks if not one.future.done()]:
+        while under_way := [one for one in islice(waiting, count) if not one.future.done()]:
             try:
                 under_way[-1].future.exception(timeout=CHECK_SECONDS)  # the last: when it ends, most have ended
             except TimeoutError:
                 now, workers = time.monotonic(), self._workers()
-                if workers and not bound_to() <= workers:
-                    raise Stranded from None
+                if workers and any(sent.is_stranded(workers) for sent in waiting):
+                    raise Stranded(workers) from None
                 workers_seen = now if workers else workers_seen
                 if now - workers_seen > WORKERLESS_SECONDS:
                     raise self.gone(f"The Dask cluster has had no worker for {WORKERLESS_SECONDS:.0f} s.") from None
@@ -274,99 +317,16 @@ class DaskExecutor(Remote):
             self._workers()
         return self._threads
 
-    def compute(self, tasks: Sequence[Any]) -> list[Any]:
-        """Compute delayed values, all at once."""
-        waiting = deque(
-            Sent(future, [task]) for future, task in zip(self._client.compute(list(tasks)), tasks, strict=True)
-        )
-        return self.ready(waiting, len(waiting), set)
+    def count_rows(self, counts: Sequence[RowCount]) -> list[int]:
+        """Count the rows of partitions, of all at once."""
+        waiting: deque[Sent] = deque()
+        with self.cleared(waiting):
+            futures = self._client.compute([one.delayed for one in counts])
+            waiting.extend(Sent(future, [one]) for future, one in zip(futures, counts, strict=True))
+            return self.ready(waiting, len(waiting))
 
     def __repr__(self) -> str:
         return f"DaskExecutor({self._client.scheduler.address if self._client.scheduler else 'closed'})"
-
-
-class Placed:
-    """Items that have a number go to the worker that had that number before: one task a thread, of all items that it gets.
-
-    A worker that dies loses its numbers to the others. Dask then gives its tasks to them, too.
-    """
-
-    def __init__(self, runs: DaskExecutor, client: distributed.Client) -> None:
-        self._runs, self._client = runs, client
-        self._owners: dict[int, tuple[str, int]] = {}
-
-    def map(self, function: Callable[[Any], B], items: Iterable[Any], /) -> Iterator[B]:
-        """Apply the function on the workers; results come in the order of the items."""
-        every = list(items)
-        answers: dict[int, Any] = {}
-        while rest := [place for place in range(len(every)) if place not in answers]:
-            with suppress(Stranded):
-                answers.update(self._answers(function, every, rest))
-        return iter([answers[place] for place in range(len(every))])
-
-    def _answers(self, function: Callable[[Any], Any], items: list[Any], rest: list[int]) -> dict[int, Any]:
-        """Return answers to some of the items."""
-        client, placed = self._client, self._placed([items[at].number for at in rest], self._runs.require_cluster())
-        groups: dict[tuple[str, int], list[int]] = {}
-        for place, owner in zip(rest, placed, strict=True):
-            groups.setdefault(owner, []).append(place)
-        order = [place for places in groups.values() for place in places]
-        waiting: deque[Sent] = deque()
-        found: list[Any] = []
-
-        def bound_to() -> set[str]:
-            return {sent.address for sent in waiting if sent.future.status == "pending"}
-
-        try:
-            for (address, _), places in groups.items():
-                waiting.extend(self._submit(function, [items[place] for place in places], address))
-            while waiting:
-                found.extend(one for some in self._runs.ready(waiting, len(waiting), bound_to) for one in some)
-        except Exception as error:
-            lost = self._runs.loss_behind(error)
-            if lost is None:
-                raise
-            raise lost from error
-        finally:
-            if waiting and client.status == "running":
-                client.cancel([sent.future for sent in waiting])
-        return dict(zip(order, found, strict=True))
-
-    def _placed(self, numbers: Sequence[int], threads: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Return the worker and its thread that each number belongs to; new ones go to those that have fewest."""
-        load = dict.fromkeys(threads, 0)
-        self._owners = {number: owner for number, owner in self._owners.items() if owner in load}
-        for owner in self._owners.values():
-            load[owner] += 1
-        for number in numbers:
-            if number not in self._owners:
-                self._owners[number] = min(load, key=lambda one: (load[one], one))
-                load[self._owners[number]] += 1
-        return [self._owners[number] for number in numbers]
-
-    def _submit(self, function: Any, items: list[Any], address: str) -> list[Sent]:
-        there = {"workers": [address], "allow_other_workers": True}
-        if isinstance(innermost(items[0]), DelayedPart):
-            tasks = [dask.delayed(_listed, pure=False)(_loaded(function, item)) for item in items]
-            futures = self._client.compute(tasks, **there)
-            return [Sent(future, [item], address) for future, item in zip(futures, items, strict=True)]
-        packed = [_packed(item) for item in items]
-        future = self._client.submit(_run_each, _packed(function), packed, __version__, pure=False, **there)
-        return [Sent(future, items, address)]
-
-
-class Sent(NamedTuple):
-    """A task that was sent out: its future, the items that it answers, and the worker that it was sent to, if to a certain one."""
-
-    future: Any
-    group: list[Any]
-    address: str = ""
-
-    @property
-    def label(self) -> str:
-        """The first item, and how many there are behind it."""
-        first, count = str(getattr(self.group[0], "label", "")), len(self.group)
-        return first if count == 1 or not first else f"{first} and {count - 1} parts behind it"
 
 
 def _packed(one: Any) -> Any:
@@ -527,6 +487,18 @@ def _array_source(X: Any, target: Any, features: Any, weight: Any, batch_rows: i
     return CollectionSource(layout.schema, _delayed_parts(layout, blocks))
 
 
+class RowCount(NamedTuple):
+    """The rows of one partition."""
+
+    number: int
+    delayed: Any
+
+    @property
+    def label(self) -> str:
+        """What is counted."""
+        return f"the rows of partition {self.number} of the Dask collection"
+
+
 class RowCounts:
     """Rows of all partitions, counted when first asked for."""
 
@@ -536,10 +508,10 @@ class RowCounts:
     @cached_property
     def rows(self) -> list[int]:
         """One number for each partition."""
-        lengths, runs = [dask.delayed(len)(one) for one in self._delayed], current_executor()
+        counts, runs = [RowCount(k, dask.delayed(len)(one)) for k, one in enumerate(self._delayed)], current_executor()
         if isinstance(runs, DaskExecutor):
-            return runs.compute(lengths)
-        return list(dask.compute(*lengths, scheduler="synchronous"))
+            return runs.count_rows(counts)
+        return list(dask.compute(*(one.delayed for one in counts), scheduler="synchronous"))
 
 
 @dataclass(frozen=True, eq=False)

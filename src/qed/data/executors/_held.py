@@ -135,15 +135,12 @@ class HeldBlocks:
                 size -= block.nbytes
         return size <= most
 
-    def keepers(self) -> set[str]:
-        """Return the workers that were asked to keep blocks."""
-        return {block.address for block in self.blocks() if block.chunks is not None}
-
-    def let_go_of_unread(self, workers: set[str] | None = None) -> None:
-        """Forget blocks that could not be read, or not yet, and those of workers that are not among the given ones."""
+    def let_go(self, workers: set[str] | None = None) -> None:
+        """Forget blocks that could not be read, or not yet; where workers are given, those that none of them was to keep."""
         for block in self.blocks():
-            is_there = workers is None or block.address in workers
-            if block.chunks is not None and not (is_there and block.chunks.status == "finished"):
+            if block.chunks is None:
+                continue
+            if block.chunks.status != "finished" if workers is None else block.address not in workers:
                 block.chunks.cancel()
                 block.chunks = None
 
