@@ -81,7 +81,7 @@ class Inputs:
             return ["a text"]
         if method == "restrict":
             return [[0]]
-        given = {"other": self.model, "i": 0, **dict.fromkeys(TARGETS, self.target)}
+        given = {"other": self.model, "i": 0, "cut_distance": 0.5, **dict.fromkeys(TARGETS, self.target)}
         return [given.get(name, self.rows) for name in names]
 
 

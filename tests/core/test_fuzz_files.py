@@ -49,7 +49,7 @@ def test_every_estimator_is_among_them(seeds: Any) -> None:
 
 KNOWN = {
     *fuzz_methods.TARGETS,
-    *("X", "X_held", "raw_documents", "Y", "yt", "Z", "doc", "Xt", "T", "other", "i", "data"),
+    *("X", "X_held", "raw_documents", "Y", "yt", "Z", "doc", "Xt", "T", "other", "i", "data", "cut_distance"),
 }
 
 

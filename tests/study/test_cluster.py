@@ -125,7 +125,7 @@ def test_few_different_rows_and_gaps_are_no_obstacle():
 def test_clusters_under_other_names_are_rejected(found):
     output = replace(found.model.schema.output, labels=words_array(["7", "8", "9"]))
     changed = qed.study.UnsupervisedModel(found.model.pipeline, replace(found.model.schema, output=output))
-    with pytest.raises(CertificateError, match="numbered by their sizes"):
+    with pytest.raises(CertificateError, match="not their places by size"):
         changed.verify(blobs())
 
 

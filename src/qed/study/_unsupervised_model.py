@@ -159,7 +159,7 @@ class UnsupervisedModel(TablePipeline):
             )
         if not abs(output.threshold - threshold) <= RELATIVE_TOLERANCE * (abs(threshold) + usual):
             raise CertificateError(
-                f"The model reports rows above {output.threshold:.6g}, and the scores of these rows and a rate of"
+                f"The model has a threshold of {output.threshold:.6g}, and the scores of these rows and a rate of"
                 f" {output.rate:g} give {threshold:.6g}. {CHANGED}"
             )
 
