@@ -157,3 +157,12 @@ def test_a_first_filling_of_fewer_columns_than_come_out():
     model.initial_imputer_.statistics_[1:] = np.nan
     with pytest.raises(ModelFileError, match="initial_imputer_ should fill the columns"):
         check_state(model)
+
+
+@pytest.mark.parametrize("wrong", [5000, 2**63 - 2, 0])
+def test_merges_that_join_what_is_not_there(wrong):
+    model = cluster.HDBSCAN(min_cluster_size=3).fit(X)
+    check_state(model)
+    model.tree_children_[-1, 1] = wrong
+    with pytest.raises(ModelFileError, match="tree_children_ should join each cluster once"):
+        check_state(model)

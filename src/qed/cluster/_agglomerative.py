@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from qed.certificates import ExactCertificate
-from qed.cluster._dendrogram import Dendrogram
+from qed.cluster._dendrogram import Dendrogram, why_no_merges
 from qed.cluster._link import CENTROIDS, Linkage, link, link_graph
 from qed.cluster._space import AnyMetric, Space
 from qed.core import (
@@ -88,17 +88,7 @@ class MergeModel(Clusterer):
 
 
 def _is_a_tree(model: Any, children: Array) -> str:
-    """Say what is wrong with merges: each cluster is joined once, after it was made."""
-    n = model.n_leaves_
-    made = n + np.arange(len(children))
-    good = (
-        len(children) == n - 1
-        and np.all(children >= 0)
-        and np.all(children < made[:, None])
-        and np.all(children[:, 0] < children[:, 1])
-        and len(np.unique(children)) == children.size
-    )
-    return "" if good else "should join each cluster once, after it was made"
+    return why_no_merges(children, model.n_leaves_)
 
 
 class AgglomerativeClustering(MergeModel):

@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def why_no_merges(children: Array, n: int) -> str:
+    """Say what is wrong with merges of n rows: each cluster is joined once, after it was made."""
+    made = n + np.arange(len(children))
+    good = (
+        len(children) == n - 1
+        and np.all(children >= 0)
+        and np.all(children < made[:, None])
+        and np.all(children[:, 0] < children[:, 1])
+        and len(np.unique(children)) == children.size
+    )
+    return "" if good else "should join each cluster once, after it was made"
+
+
 @dataclass(frozen=True, eq=False)
 class Dendrogram:
     """A dendrogram: the merges of a hierarchical clustering, from n rows to one cluster.

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.certificates import ExactCertificate
 from qed.cluster import _kernels
-from qed.cluster._dendrogram import Dendrogram
+from qed.cluster._dendrogram import Dendrogram, why_no_merges
 from qed.cluster._link import from_spanning_tree
 from qed.cluster._space import AnyMetric, Space
 from qed.core import (
@@ -29,6 +29,10 @@ from qed.data._kernels import UNIT
 
 AtLeastTwo = Annotated[int, Number(low=2, whole=True)]
 CUT_DISTANCE, CLUSTER_ROWS = Number(low=0, infinite=True), Number(low=1, whole=True)
+
+
+def _joins_all_rows(model: Any, children: Array) -> str:
+    return why_no_merges(children, len(model.__dict__.get("labels_", ())))
 
 
 class HDBSCAN(Clusterer):
@@ -89,7 +93,11 @@ class HDBSCAN(Clusterer):
     )
     core_distances_: Array = fitted("Core distance of each row.", shape="(n,)", low=0)
     tree_children_: Array = fitted(
-        "Merges of single linkage of the mutual reachability.", dtype="int64", shape="(m, 2)", low=0
+        "Merges of single linkage of the mutual reachability.",
+        dtype="int64",
+        shape="(m, 2)",
+        low=0,
+        check=_joins_all_rows,
     )
     tree_distances_: Array = fitted("Their heights.", shape="(m,)", low=0)
     centroids_: Array = fitted("Means of groups, by probabilities.", shape="(c, p)", optional=True)
