@@ -86,12 +86,16 @@ def test_a_worker_killed_in_the_middle_changes_nothing(name):
         np.testing.assert_array_equal(mine, other)
 
 
+def files_of_300_rows(folder):
+    for start in range(0, N, 300):
+        TABLE[start : start + 300].to_parquet(folder / f"{start:04}.parquet", row_group_size=100)
+    return qed.scan(str(folder / "*.parquet"), target="y", batch_rows=100)
+
+
 @pytest.mark.parametrize("name", ["logistic", "k-means"])
 def test_a_worker_that_kept_files_may_die(name, tmp_path):
     client = two_workers()
-    for start in range(0, N, 300):
-        TABLE[start : start + 300].to_parquet(tmp_path / f"{start:04}.parquet", row_group_size=100)
-    rows = qed.scan(str(tmp_path / "*.parquet"), target="y", batch_rows=100)
+    rows = files_of_300_rows(tmp_path)
     make, attribute = MODELS[name]
     whole, model = make().fit(rows), make()
     killed = []
@@ -111,9 +115,7 @@ def test_a_worker_that_kept_files_may_die(name, tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 def test_all_workers_may_die_at_once(name, tmp_path):
     """Tasks that were sent to one of them are sent again: Dask keeps those that it could give to nobody else for it."""
-    for start in range(0, N, 300):
-        TABLE[start : start + 300].to_parquet(tmp_path / f"{start:04}.parquet", row_group_size=100)
-    rows = qed.scan(str(tmp_path / "*.parquet"), target="y", batch_rows=100)
+    rows = files_of_300_rows(tmp_path)
     make, attribute = MODELS[name]
     whole, model = make().fit(rows), make()
     killed = []

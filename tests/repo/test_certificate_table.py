@@ -30,8 +30,7 @@ def test_a_fit_carries_the_certificate_of_its_row(name):
         assert isinstance(model.certificate_, Certificate)
     else:
         assert type(model.certificate_).__name__ in kind.split(" | ")
-    if not any(
-        hasattr(model, name) for name in ("t_", "votes_", "n_steps_")
-    ):  # learners of some rows at a time go on for ever
+    goes_on = hasattr(model, "t_") or hasattr(model, "votes_")  # learners of one row at a time
+    if not goes_on and name != "MiniBatchKMeans":  # whose batches stop improving before its centres rest
         assert model.certificate_.reached != (kind == "Uncertified")
     assert words

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-BELIEVED = LikelihoodCertificate.MOST_ROUNDING
+MAX_BELIEVED_ROUNDING = LikelihoodCertificate.MOST_ROUNDING
 
 
 class Estimate(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._validation import is_source
-from qed.verify._by_class import BELIEVED, Estimate, require_near
+from qed.verify._by_class import MAX_BELIEVED_ROUNDING, Estimate, require_near
 from qed.verify._declared import declares
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read_data, require_columns
@@ -31,7 +31,7 @@ def check_counts(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any,
     k = len(model.classes_)
     weight = np.array([sum(s[code == c].sum() for _, code, s in parts) for c in range(k)], EXTENDED)
     own = rows * 2.0**-53
-    near = min(certificate.rounding, BELIEVED) + own + 2.0**-50
+    near = min(certificate.rounding, MAX_BELIEVED_ROUNDING) + own + 2.0**-50
     require_near(model, "the weight of a class", model.class_count_, weight, near * weight)
     prior = _require_prior(model, weight, near)
     counts = _categories if declares(model, "category_count_") else _sums

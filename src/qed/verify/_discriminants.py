@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, Estimate, Labelled, labelled, require_near, require_shares
+from qed.verify._by_class import MAX_BELIEVED_ROUNDING, Estimate, Labelled, labelled, require_near, require_shares
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 
@@ -68,7 +68,7 @@ def _by_ledoit_and_wolf(found: Labelled, at: int | None, middle: Array, own: Arr
 def check_linear(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Check means, common covariance, hyperplanes and directions."""
     found = labelled(model, certificate, X, y, sample_weight, products=True)
-    near = min(certificate.rounding + certificate.backward_error, BELIEVED) + found.rounding + 2.0**-50
+    near = min(certificate.rounding + certificate.backward_error, MAX_BELIEVED_ROUNDING) + found.rounding + 2.0**-50
     given = None if model.priors is None else np.asarray(model.priors, dtype=EXTENDED)
     prior = require_shares(model, model.priors_, given if given is None else given / given.sum(), found, near)
     off = _require_means(model, found, near)
@@ -184,7 +184,7 @@ def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array
 def check_quadratic(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Check means, covariances and their axes."""
     found = labelled(model, certificate, X, y, sample_weight, products=True)
-    near = min(certificate.rounding + certificate.backward_error, BELIEVED) + found.rounding + 2.0**-50
+    near = min(certificate.rounding + certificate.backward_error, MAX_BELIEVED_ROUNDING) + found.rounding + 2.0**-50
     prior = require_shares(model, model.priors_, model.priors, found, near)
     off = _require_means(model, found, near)
     p, moved = found.rows.p, 0.0

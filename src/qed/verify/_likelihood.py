@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, Estimate, Labelled, labelled, require_near, require_shares
+from qed.verify._by_class import MAX_BELIEVED_ROUNDING, Estimate, Labelled, labelled, require_near, require_shares
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED
 from qed.verify._verdict import Verdict
@@ -50,7 +50,7 @@ def _require_likelihood(model: Any, certificate: LikelihoodCertificate, found: f
 def check_normal(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Estimate:
     """Check means and variances of independent normal columns."""
     found = labelled(model, certificate, X, y, sample_weight)
-    near = min(certificate.rounding, BELIEVED) + found.rounding
+    near = min(certificate.rounding, MAX_BELIEVED_ROUNDING) + found.rounding
     prior = require_shares(model, model.class_prior_, model.priors, found, near)
     seen = found.weight > 0
     weight = np.where(seen, found.weight, 1)[:, np.newaxis]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.verify._by_class import BELIEVED, Estimate, require_near
+from qed.verify._by_class import MAX_BELIEVED_ROUNDING, Estimate, require_near
 from qed.verify._refusals import refuse
 from qed.verify._rows import EXTENDED, read_data
 
@@ -28,7 +28,7 @@ def check(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample
         refuse(model, "its classes are not those of the labels")
     k = len(model.classes_)
     own = (len(x) + 64) * 2.0**-53
-    near = 4 * (min(certificate.rounding, BELIEVED) + own)
+    near = 4 * (min(certificate.rounding, MAX_BELIEVED_ROUNDING) + own)
     weight = np.array([s[code == c].sum() for c in range(k)])
     require_near(model, "the weight of a class", model.class_count_, weight, near * weight)
     prior = weight / weight.sum() if model.priors is None else np.asarray(model.priors, np.float64).astype(EXTENDED)

@@ -17,6 +17,7 @@ from qed.verify._learnt import key, same_entries
 from qed.verify._names import called
 from qed.verify._refusals import refuse
 from qed.verify._rows import require_columns
+from qed.verify._trees import TIE_TOLERANCE
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 RELATIVE_TOLERANCE = 1e-9  # relative, of sums in double precision, and of what scores are compared by
 UNIT = 2.0**-51
-TIE_TOLERANCE = 2.0**-37  # of the impurity of the root, by which columns are taken for equal
 
 
 def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
